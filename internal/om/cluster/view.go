@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// Object is what follows, for an object, from the states of its instances.
+type Object struct {
+	Avail            Status              `json:"avail"`
+	Overall          Status              `json:"overall"`
+	Provisioned      Provisioned         `json:"provisioned"`
+	Frozen           string              `json:"frozen"` // frozen, unfrozen, mixed or n/a
+	Orchestrate      string              `json:"orchestrate"`
+	Topology         string              `json:"topology"`
+	Flex             *Flex               `json:"flex,omitempty"`
+	PlacementPolicy  string              `json:"placement_policy"`
+	PlacementState   string              `json:"placement_state"` // optimal, non-optimal or n/a
+	UpInstancesCount int                 `json:"up_instances_count"`
+	Priority         int                 `json:"priority"`
+	Scope            []string            `json:"scope"`
+	UpdatedAt        time.Time           `json:"updated_at"`
+	Instances        map[string]Instance `json:"instances"` // by node
+}
+
+// NodeMonitor is what a node wants of itself.
+type NodeMonitor struct {
+	State                 string    `json:"state"`
+	StateUpdatedAt        time.Time `json:"state_updated_at"`
+	GlobalExpect          string    `json:"global_expect"`
+	GlobalExpectUpdatedAt time.Time `json:"global_expect_updated_at"`
+	LocalExpect           string    `json:"local_expect"`
+	LocalExpectUpdatedAt  time.Time `json:"local_expect_updated_at"`
+	OrchestrationID       string    `json:"orchestration_id"`
+	OrchestrationIsDone   bool      `json:"orchestration_is_done"`
+	SessionID             string    `json:"session_id"`
+	UpdatedAt             time.Time `json:"updated_at"`
+}
+
+// NodeStatus is what a node says of itself.
+type NodeStatus struct {
+	Agent        string              `json:"agent"` // version of the agent
+	API          string              `json:"api"`
+	Arbitrators  map[string]struct{} `json:"arbitrators"`
+	Compat       uint64              `json:"compat"`
+	FrozenAt     time.Time           `json:"frozen_at"`
+	Gen          map[string]uint64   `json:"gen"`
+	IsLeader     bool                `json:"is_leader"`
+	IsOverloaded bool                `json:"is_overloaded"`
+}
+
+// NodeConfig is the evaluated configuration of a node.
+type NodeConfig struct {
+	Env                    string            `json:"env"`
+	Labels                 map[string]string `json:"labels"`
+	MaintenanceGracePeriod time.Duration     `json:"maintenance_grace_period"`
+	MaxParallel            int               `json:"max_parallel"`
+	MinAvailMemPct         int               `json:"min_avail_mem_pct"`
+	MinAvailSwapPct        int               `json:"min_avail_swap_pct"`
+	ReadyPeriod            time.Duration     `json:"ready_period"`
+	RejoinGracePeriod      time.Duration     `json:"rejoin_grace_period"`
+	SplitAction            string            `json:"split_action"`
+	Hooks                  []struct{}        `json:"hooks"`
+	SSHKey                 string            `json:"sshkey"`
+	PRKey                  string            `json:"prkey"`
+}
+
+// NodeStats measures the load of a node.
+type NodeStats struct {
+	Load15M      float64 `json:"load_15m"`
+	MemTotalMB   uint64  `json:"mem_total"`
+	MemAvailPct  uint64  `json:"mem_avail"`
+	SwapTotalMB  uint64  `json:"swap_total"`
+	SwapAvailPct uint64  `json:"swap_avail"`
+	Score        uint64  `json:"score"`
+}
+
+// Node is a member of the cluster.
+type Node struct {
+	Config  NodeConfig  `json:"config"`
+	Monitor NodeMonitor `json:"monitor"`
+	Status  NodeStatus  `json:"status"`
+	Stats   NodeStats   `json:"stats"`
+}
+
+// Config is the evaluated cluster configuration, without its secret.
+type Config struct {
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	Nodes      []string       `json:"nodes"`
+	DNS        []string       `json:"dns"`
+	CASecPaths []string       `json:"ca_sec_paths"`
+	Listener   ListenerConfig `json:"listener"`
+	Quorum     bool           `json:"quorum"`
+	Issues     []string       `json:"issues"`
+}
+
+// ListenerConfig is the address of the API.
+type ListenerConfig struct {
+	Addr string `json:"addr"`
+	Port int    `json:"port"`
+}
+
+// View is the state of the whole cluster at one instant. It is immutable:
+// readers share it, the owner publishes another.
+type View struct {
+	Config  Config
+	Nodes   map[string]*Node
+	Objects map[object.Path]*Object
+	Gen     uint64 // counts publications
+}

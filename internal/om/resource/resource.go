@@ -1,0 +1,109 @@
+// Package resource is the contract between the instance engine and the
+// drivers. A driver is two methods, [Driver], plus the capabilities it really
+// has, each an interface of one method. What every resource shares (tags,
+// subset, triggers...) is [Common], beside the driver, never inside it.
+//
+// The engine skips what is already in the wanted state, orders, times out, and
+// undoes: a driver holds no rollback and no "already up" code.
+package resource
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// Driver is the least a resource driver does.
+type Driver interface {
+	// Keywords binds the configuration of the driver to its fields.
+	Keywords(k *keyword.Table)
+	// Status evaluates the resource, without changing anything.
+	Status(ctx context.Context) State
+}
+
+// State is an evaluated status: Up, Down, Warn or NotApplicable, never a
+// standby status (the engine turns them).
+type State struct {
+	Status cluster.Status
+	Label  string // one line naming what the resource is
+	Log    []cluster.ResourceLogEntry
+	Info   map[string]any
+}
+
+// The capabilities. An action that needs one the driver lacks skips the resource.
+type (
+	// Starter brings the resource up.
+	Starter interface {
+		Start(ctx context.Context) error
+	}
+	// Stopper brings the resource down.
+	Stopper interface {
+		Stop(ctx context.Context) error
+	}
+	// Runner executes a task.
+	Runner interface {
+		Run(ctx context.Context) error
+	}
+	// Provisioner makes what the configuration describes, on the leader.
+	Provisioner interface {
+		Provision(ctx context.Context) error
+	}
+	// FollowerProvisioner makes what is needed on the other nodes.
+	FollowerProvisioner interface {
+		ProvisionFollower(ctx context.Context) error
+	}
+	// Unprovisioner destroys what was provisioned.
+	Unprovisioner interface {
+		Unprovision(ctx context.Context) error
+	}
+	// Provisioneder tells whether the thing exists, for drivers that can know.
+	Provisioneder interface {
+		Provisioned(ctx context.Context) (cluster.Provisioned, error)
+	}
+	// Booter cleans what the operating system activated at boot.
+	Booter interface {
+		Boot(ctx context.Context) error
+	}
+	// Enterer opens an interactive shell in the resource.
+	Enterer interface {
+		Enter(ctx context.Context) error
+	}
+	// Informer adds key-values to the resource info.
+	Informer interface {
+		Info(ctx context.Context) (map[string]string, error)
+	}
+	// Sorter orders resources of one set: lower keys start first.
+	Sorter interface{ SortKey() string }
+)
+
+// Env is what a driver is given of its surroundings.
+type Env struct {
+	Host     host.Host
+	Path     object.Path
+	ObjectID string
+	RID      string // "app#1"
+	StateDir string // private directory of the resource, made by whoever writes in it
+	Cgroup   string // "/opensvc.slice/...": where its processes go, empty when not grouped
+	Log      *slog.Logger
+	// Vars is the environment of the commands run for the resource, KEY=value.
+	Vars []string
+	// Data reads a key of a cfg or sec object ("VAR=name/key" environments).
+	Data  func(path object.Path, key string) ([]byte, error)
+	Force bool // the action asked to override safety checks
+}
+
+// Spec declares a driver.
+type Spec struct {
+	Group string // "app"
+	Name  string // "simple"
+	Doc   string // what it does, full sentences
+	Kinds []object.Kind
+	New   func(Env) Driver
+}
+
+// ID is "group.name".
+func (s Spec) ID() string { return s.Group + "." + s.Name }

@@ -1,0 +1,144 @@
+// Package grid lays out what a human reads: rows of cells aligned in columns,
+// trees, and colours on terminals. It decides nothing about what is shown.
+package grid
+
+import (
+	"io"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+)
+
+// Style is the colour of a cell.
+type Style string
+
+// The styles, by what they say.
+const (
+	Plain  Style = ""
+	Strong Style = "1"
+	Faint  Style = "2"
+	Good   Style = "32"
+	Bad    Style = "31"
+	Warn   Style = "33"
+	Title  Style = "1;34"
+)
+
+// Cell is a styled word of a row. Its text is one line.
+type Cell []Span
+
+// Span is a part of a cell in one style.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Text makes a cell of one style.
+func Text(text string, style Style) Cell {
+	if text == "" {
+		return nil
+	}
+	return Cell{{text, style}}
+}
+
+// String returns the text without its style.
+func (c Cell) String() string {
+	var b strings.Builder
+	for _, s := range c {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+func (c Cell) width() int { return displaywidth.String(c.String()) }
+
+// Row is a line. Loose rows do not widen the columns: titles, remarks.
+type Row struct {
+	Cells []Cell
+	Loose bool
+}
+
+// Gap is the number of blanks between two columns.
+const Gap = 2
+
+// Write prints the rows with aligned columns, no trailing blank, cut at the
+// width of the terminal if the output is one.
+func Write(s *iostreams.Streams, rows []Row) error {
+	widths := columns(rows)
+	limit := 0
+	if s.OutTTY {
+		limit = s.Width
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		line := layout(r, widths)
+		if limit > 0 {
+			line = cut(line, limit)
+		}
+		paint(&b, line, s.Color)
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(s.Out, b.String())
+	return err
+}
+
+func columns(rows []Row) []int {
+	var widths []int
+	for _, r := range rows {
+		if r.Loose {
+			continue
+		}
+		for i, c := range r.Cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], c.width())
+		}
+	}
+	return widths
+}
+
+// layout makes one cell of a row, blanks included. A column that is empty in
+// every row takes no room.
+func layout(r Row, widths []int) Cell {
+	var line Cell
+	pad := 0
+	for i, c := range r.Cells {
+		if len(c) > 0 {
+			if pad > 0 {
+				line = append(line, Span{Text: strings.Repeat(" ", pad)})
+				pad = 0
+			}
+			line = append(line, c...)
+		}
+		if i < len(widths) && widths[i] > 0 {
+			pad += max(widths[i]-c.width(), 0) + Gap
+		}
+	}
+	return line
+}
+
+func cut(c Cell, limit int) Cell {
+	var out Cell
+	for _, s := range c {
+		w := displaywidth.String(s.Text)
+		if w > limit {
+			s.Text = displaywidth.TruncateString(s.Text, limit, "")
+			return append(out, s)
+		}
+		limit -= w
+		out = append(out, s)
+	}
+	return out
+}
+
+func paint(b *strings.Builder, c Cell, colour bool) {
+	for _, s := range c {
+		if !colour || s.Style == Plain {
+			b.WriteString(s.Text)
+			continue
+		}
+		b.WriteString("\x1b[" + string(s.Style) + "m" + s.Text + "\x1b[0m")
+	}
+}

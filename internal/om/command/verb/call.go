@@ -1,0 +1,91 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/cli/output"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// Call is one execution of a command.
+type Call struct {
+	Streams  *iostreams.Streams
+	Env      func(string) string
+	Backend  Backend
+	Line     string      // the command as typed, selector first: "om hello start"
+	Kind     object.Kind // of the subsystem: "" for all and for the others
+	Selector string      // as typed, "" when there is none
+	Args     []string    // positional arguments
+	Format   string      // of the output, "" when not asked for
+	Quiet    bool        // no log on the console
+	Debug    bool        // the whole log on the console
+}
+
+// Objects returns the objects a command acts on. It refuses to act without a
+// selector, so that a forgotten word is never "everything".
+func (c *Call) Objects(ctx context.Context) ([]object.Path, error) {
+	if c.Selector == "" {
+		return nil, app.Usage("say which objects: %s", c.selectorHint())
+	}
+	return c.Backend.Select(ctx, c.Selector)
+}
+
+// Listed returns the objects a command looks at: those selected, or every
+// object of the kind of the subsystem.
+func (c *Call) Listed(ctx context.Context) ([]object.Path, error) {
+	return c.Backend.Select(ctx, c.ListedSelector())
+}
+
+// ListedSelector is the selector of [Call.Listed].
+func (c *Call) ListedSelector() string {
+	switch {
+	case c.Selector != "":
+		return c.Selector
+	case c.Kind != "":
+		return "*/" + string(c.Kind) + "/*"
+	default:
+		return "**"
+	}
+}
+
+func (c *Call) selectorHint() string {
+	if c.Kind != "" {
+		return fmt.Sprintf("-s <selector>, or -s '*/%s/*' for every one", c.Kind)
+	}
+	return "-s <selector>, or -s '**' for every one"
+}
+
+// Each does something to every object at the same time and joins the errors,
+// each with the path of its object when there are several.
+func Each(ctx context.Context, paths []object.Path, do func(ctx context.Context, p object.Path) error) error {
+	errs := make([]error, len(paths))
+	var group sync.WaitGroup
+	for i, p := range paths {
+		group.Go(func() {
+			err := do(ctx, p)
+			if err != nil && len(paths) > 1 {
+				err = fmt.Errorf("%s: %w", p, err)
+			}
+			errs[i] = err
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// Write prints rows in the format asked for; def is the format when none was.
+// data is what the structured formats show, the rows themselves when nil.
+func Write[T any](c *Call, columns []output.Column[T], rows []T, data any) error {
+	return output.Write(c.Streams, c.Format, columns, rows, data)
+}
+
+// Structured reports whether the output was asked for in a format made for
+// programs, which a human rendering must not replace.
+func (c *Call) Structured() bool {
+	return c.Format != "" && c.Format != "auto" && c.Format != "table"
+}

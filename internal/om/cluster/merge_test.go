@@ -81,7 +81,9 @@ func TestMergeLawsCatchMutants(t *testing.T) {
 		"n/a is neutral":   func(a, b cluster.Status) cluster.Status { return when(min(a, b) == na, na, cluster.Merge(a, b)) },
 		"warn absorbs":     func(a, b cluster.Status) cluster.Status { return when(a+b == warn+down, down, cluster.Merge(a, b)) },
 		"commutative":      func(a, b cluster.Status) cluster.Status { return when(a == up && b == down, down, cluster.Merge(a, b)) },
-		"closed":           func(a, b cluster.Status) cluster.Status { return when(a != b && a*b == up*sup, sPdn+1, cluster.Merge(a, b)) },
+		"closed": func(a, b cluster.Status) cluster.Status {
+			return when(a != b && a*b == up*sup, sPdn+1, cluster.Merge(a, b))
+		},
 		// Forgetting what was merged, as printing in between does.
 		"associative": func(a, b cluster.Status) cluster.Status { return cluster.Merge(a, b).Plain() },
 	} {

@@ -21,7 +21,7 @@ type Object struct {
 	Priority         int                 `json:"priority"`
 	Scope            []string            `json:"scope"`
 	UpdatedAt        time.Time           `json:"updated_at"`
-	Instances        map[string]Instance `json:"instances"` // by node
+	Instances        map[string]Instance `json:"instances,omitzero"` // by node
 }
 
 // NodeMonitor is what a node wants of itself.
@@ -106,7 +106,14 @@ type ListenerConfig struct {
 // readers share it, the owner publishes another.
 type View struct {
 	Config  Config
+	Health  Health
 	Nodes   map[string]*Node
 	Objects map[object.Path]*Object
 	Gen     uint64 // counts publications
+}
+
+// Health is what follows, for the cluster, from the states of its nodes.
+type Health struct {
+	IsCompat bool `json:"is_compat"` // every node speaks the same protocol
+	IsFrozen bool `json:"is_frozen"` // every node is frozen
 }

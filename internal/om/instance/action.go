@@ -1,0 +1,88 @@
+package instance
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Action names what may be asked of an instance.
+type Action string
+
+// The actions.
+const (
+	Boot         Action = "boot"
+	Start        Action = "start"
+	StartStandby Action = "startstandby"
+	Stop         Action = "stop"
+	Shutdown     Action = "shutdown"
+	Restart      Action = "restart"
+	Provision    Action = "provision"
+	Unprovision  Action = "unprovision"
+	Purge        Action = "purge"
+	Run          Action = "run"
+	Freeze       Action = "freeze"
+	Unfreeze     Action = "unfreeze"
+	Clear        Action = "clear"
+	Delete       Action = "delete"
+	Info         Action = "info"
+)
+
+// traits are what the frame of an action depends on.
+type traits struct {
+	progress, done, failed string // monitor states; empty done is idle
+	descending             bool   // walks the resources in reverse order
+	walks                  bool   // acts on resources
+	selects                bool   // may be restricted to some resources
+	locks                  bool
+	rollback               bool
+	provisions             bool
+}
+
+// traits returns what is particular to the action; false for an unknown one.
+func (a Action) traits() (traits, bool) {
+	switch a {
+	case Boot:
+		return traits{progress: "booting", failed: "boot failed", descending: true, walks: true, selects: true, locks: true}, true
+	case Start:
+		return traits{progress: "starting", failed: "start failed", walks: true, selects: true, locks: true, rollback: true}, true
+	case StartStandby:
+		return traits{progress: "starting", failed: "start failed", walks: true, selects: true, locks: true, rollback: true}, true
+	case Stop:
+		return traits{progress: "stopping", failed: "stop failed", descending: true, walks: true, selects: true, locks: true}, true
+	case Shutdown:
+		return traits{progress: "shutting", failed: "shutdown failed", descending: true, walks: true, selects: true, locks: true}, true
+	case Restart:
+		return traits{progress: "starting", failed: "start failed", walks: true, selects: true, locks: true, rollback: true}, true
+	case Provision:
+		return traits{progress: "provisioning", failed: "provision failed", walks: true, selects: true, locks: true, rollback: true, provisions: true}, true
+	case Unprovision:
+		return traits{progress: "unprovisioning", failed: "unprovision failed", descending: true, walks: true, selects: true, locks: true, provisions: true}, true
+	case Purge:
+		return traits{progress: "unprovisioning", failed: "purge failed", descending: true, walks: true, locks: true, provisions: true}, true
+	case Run:
+		return traits{progress: "running", failed: "idle", walks: true, selects: true, locks: true}, true
+	case Delete:
+		return traits{progress: "deleting", failed: "delete failed", locks: true}, true
+	case Info:
+		return traits{selects: true}, true
+	case Freeze, Unfreeze, Clear:
+		return traits{}, true
+	}
+	return traits{}, false
+}
+
+// Actions lists every action.
+func Actions() []Action {
+	return []Action{
+		Boot, Start, StartStandby, Stop, Shutdown, Restart, Provision, Unprovision, Purge, Run,
+		Freeze, Unfreeze, Clear, Delete, Info,
+	}
+}
+
+// ParseAction returns the action named s.
+func ParseAction(s string) (Action, error) {
+	if i := slices.Index(Actions(), Action(s)); i >= 0 {
+		return Actions()[i], nil
+	}
+	return "", fmt.Errorf("unknown instance action %q: use one of %v", s, Actions())
+}

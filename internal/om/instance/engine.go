@@ -1,0 +1,46 @@
+// Package instance plans and runs the actions of an object on the local node,
+// and evaluates its status there.
+//
+//	Request -> load (configuration, resources) -> Plan (a value) -> walk
+//	                                                                 |  each resource:
+//	                                                                 |  requirements, triggers, driver, status
+//	                                                                 v
+//	                                                     rollback of what this action did, when it failed
+//
+// The engine does what is common to every driver: order, filters, locks,
+// timeouts, "already up", undo, flags. It works without a daemon: [Notifier] is
+// how it tells one what happens, when there is one.
+package instance
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+// Notifier is told what happens to the instances. The daemon is one.
+type Notifier interface {
+	// Progress tells the state an action puts the instance in; partial tells
+	// that the action is restricted to some resources.
+	Progress(ctx context.Context, p object.Path, sid, state string, partial bool)
+	// Status gives a new evaluation.
+	Status(ctx context.Context, p object.Path, status cluster.InstanceStatus)
+}
+
+// Engine acts on the local instances. It is safe for concurrent use; two
+// actions on the same instance exclude each other by a lock on disk.
+type Engine struct {
+	Host     host.Host
+	Store    *store.Store
+	Registry *resource.Registry
+	Log      *slog.Logger
+	// Data reads a key of a cfg or sec object. Nil: there are none.
+	Data func(p object.Path, key string) ([]byte, error)
+	// Notify may be nil: nobody is told.
+	Notify Notifier
+}

@@ -8,18 +8,20 @@ import (
 // Data returns the event as one line of JSON: its labels, then its fields. The
 // result is shared: it must not be changed.
 func (e *Envelope) Data() []byte {
-	if e.data != nil {
-		return e.data()
+	if e.memo == nil {
+		return encode(e)
 	}
-	return encode(e)
+	e.memo.encode()
+	return e.memo.data
 }
 
 // document returns the decoded [Envelope.Data], for filters on fields.
 func (e *Envelope) document() any {
-	if e.doc != nil {
-		return e.doc()
+	if e.memo == nil {
+		return decode(encode(e))
 	}
-	return decode(e.Data())
+	e.memo.decode()
+	return e.memo.doc
 }
 
 func encode(e *Envelope) []byte {

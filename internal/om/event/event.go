@@ -30,8 +30,7 @@ type Envelope struct {
 	Event  Event
 	Seq    uint64 // counts the events of a daemon, from 1
 
-	data func() []byte // see Lazy
-	doc  func() any
+	memo *memo // see Memoize
 }
 
 // New wraps ev.
@@ -39,12 +38,20 @@ func New(ev Event, at time.Time, seq uint64) *Envelope {
 	return &Envelope{Kind: ev.Kind(), At: at, Labels: ev.Labels(), Event: ev, Seq: seq}
 }
 
-// Lazy makes e remember its encoding through the given once functions (such as
-// sync.OnceValue), so that any number of readers share one.
-func (e *Envelope) Lazy(data func(func() []byte) func() []byte, doc func(func() any) func() any) *Envelope {
-	e.data = data(func() []byte { return encode(e) })
-	e.doc = doc(func() any { return decode(e.Data()) })
-	return e
+// memo is the encoding of an event, made when first asked for.
+type memo struct {
+	encode, decode func() // fill data and doc, once
+	data           []byte
+	doc            any
+}
+
+// Memoize makes e remember its encoding, so that any number of readers share
+// one. The once function is sync.OnceFunc; it must be called before e is shared.
+func (e *Envelope) Memoize(once func(func()) func()) {
+	m := &memo{}
+	m.encode = once(func() { m.data = encode(e) })
+	m.decode = once(func() { m.doc = decode(e.Data()) })
+	e.memo = m
 }
 
 // WithLabel returns a copy of e that carries one label more.

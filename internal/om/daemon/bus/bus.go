@@ -59,10 +59,7 @@ func (b *Bus) Publish(ev event.Event) {
 		}
 		e.Labels["node"] = b.node
 	}
-	e.Lazy(
-		func(f func() []byte) func() []byte { return sync.OnceValue(f) },
-		func(f func() any) func() any { return sync.OnceValue(f) },
-	)
+	e.Memoize(sync.OnceFunc)
 	for r := range b.readers {
 		r.offer(e)
 	}

@@ -1,0 +1,27 @@
+package api
+
+// All lists every operation. A test compares it with the declarations.
+func All() []Endpoint {
+	return []Endpoint{
+		GetAuthInfo, GetHealth, GetOpenAPI, GetAuthWhoAmI, PostAuthToken,
+
+		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords,
+
+		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers,
+		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords,
+
+		GetDaemonEvents, PostDaemonStop, PostDaemonRestart, PostDaemonShutdown,
+		GetDaemonExecs, GetDaemonExec, GetDaemonOrchestrations, GetDaemonOrchestration,
+
+		GetObjects, GetObjectPaths, GetObject, GetObjectResourceInfo,
+		GetObjectConfig, PatchObjectConfig, GetObjectConfigFile, PostObjectConfigFile, PutObjectConfigFile, GetObjectConfigKeywords,
+		PostObjectActionStart, PostObjectActionStop, PostObjectActionRestart, PostObjectActionFreeze, PostObjectActionUnfreeze,
+		PostObjectActionProvision, PostObjectActionUnprovision, PostObjectActionPurge, PostObjectActionDelete, PostObjectActionAbort,
+
+		GetInstances, GetInstance, GetResources, GetInstanceConfigFile, GetInstanceResourceInfo, PostInstanceClear,
+		PostInstanceActionStart, PostInstanceActionStop, PostInstanceActionRestart, PostInstanceActionShutdown, PostInstanceActionBoot,
+		PostInstanceActionStartStandby, PostInstanceActionProvision, PostInstanceActionUnprovision, PostInstanceActionRun,
+		PostInstanceActionFreeze, PostInstanceActionUnfreeze, PostInstanceActionDelete, PostInstanceActionStatus, PostInstanceActionInfo,
+		PostInstanceProgress, PostInstanceStatus,
+	}
+}

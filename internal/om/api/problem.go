@@ -1,0 +1,38 @@
+package api
+
+import "net/http"
+
+// Problem is the body of every refusal (RFC 9457). It is an error.
+type Problem struct {
+	Title  string `json:"title" doc:"The status, in words." example:"Not Found"`
+	Detail string `json:"detail" doc:"What was refused and why, naming the thing." example:"object svc1 does not exist"`
+	Status int    `json:"status" doc:"The HTTP status." example:"404"`
+}
+
+// NewProblem returns the refusal of status for the reason detail.
+func NewProblem(status int, detail string) *Problem {
+	return &Problem{Title: http.StatusText(status), Detail: detail, Status: status}
+}
+
+// Error returns the detail.
+func (p *Problem) Error() string {
+	if p.Detail == "" {
+		return p.Title
+	}
+	return p.Detail
+}
+
+// GetStatus returns the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType returns the media type of problem documents.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// ExitCode returns the exit code of a command ended by this refusal: 2 when
+// the object does not exist, else 1.
+func (p *Problem) ExitCode() int {
+	if p.Status == http.StatusNotFound {
+		return 2
+	}
+	return 1
+}

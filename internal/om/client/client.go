@@ -1,0 +1,100 @@
+// Package client calls the API of an agent. [Do] calls any operation declared
+// in package api; there is nothing to write per endpoint.
+//
+// A client talks either to the daemon of this host, through its unix socket and
+// without credential, or to a server over TLS with a bearer token.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/socket"
+	"github.com/holdfast-ops/holdfast/internal/secret"
+)
+
+// Options say where the daemon is and who the caller is. Give Socket or Server.
+type Options struct {
+	Socket   string        // path of the unix socket of the daemon of this host
+	Server   string        // host, host:port or https://host:port of a listener
+	Token    secret.String // bearer token, with Server
+	CA       []byte        // PEM certificates of the authorities trusted, with Server; nil: those of the host
+	Insecure bool          // do not verify the certificate of Server
+}
+
+// DefaultPort is the port of the listener when none is given.
+const DefaultPort = "1215"
+
+// dialTimeout bounds the opening of a connection: a node that is gone does not
+// hold a command for minutes.
+const dialTimeout = 5 * time.Second
+
+// Client calls one daemon. It is safe for concurrent use.
+type Client struct {
+	http   *http.Client
+	base   string // scheme and authority of the URLs
+	target string // for errors
+	token  secret.String
+}
+
+// New returns a client. It connects at the first call.
+func New(o Options) (*Client, error) {
+	if o.Socket != "" {
+		return &Client{
+			http: &http.Client{Transport: &http.Transport{
+				DisableCompression: true, // the other end is this host
+				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					return socket.Dial(ctx, o.Socket)
+				},
+			}},
+			base: "http://localhost", target: o.Socket,
+		}, nil
+	}
+	base, err := baseURL(o.Server)
+	if err != nil {
+		return nil, err
+	}
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: o.Insecure} //nolint:gosec // asked by the user
+	if o.CA != nil {
+		tlsConfig.RootCAs = x509.NewCertPool()
+		if !tlsConfig.RootCAs.AppendCertsFromPEM(o.CA) {
+			return nil, errors.New("certificate authority: no PEM certificate in it")
+		}
+	}
+	return &Client{
+		http: &http.Client{Transport: &http.Transport{
+			TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
+			DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		}},
+		base: base.String(), target: base.Host, token: o.Token,
+	}, nil
+}
+
+// Close drops the idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+func baseURL(server string) (*url.URL, error) {
+	if server == "" {
+		return nil, errors.New("no server: give the address of a listener or the path of a socket")
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		if u, err = url.Parse("https://" + server); err != nil {
+			return nil, fmt.Errorf("server %q: write host, host:port or https://host:port", server)
+		}
+	}
+	if u.Scheme != "https" || u.Hostname() == "" {
+		return nil, fmt.Errorf("server %q: write host, host:port or https://host:port", server)
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), DefaultPort)
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}

@@ -1,33 +1,186 @@
 // Package logbook keeps the logs of the agent: a store of structured lines, one
 // JSON object each, rotated by size, that every process of the agent appends to;
 // and the console form of the same lines.
+//
+// A line is written by one call on a file opened for appending, so lines of
+// several processes never mix. The store needs no journal.
 package logbook
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 )
 
+// Limits of the store: it takes at most about (Kept+1) * MaxSize bytes.
+const (
+	MaxSize = 10 << 20
+	Kept    = 5
+)
+
 // Book is the log store of a node. Several processes may append at once.
-type Book struct{ dir string }
+type Book struct {
+	dir  string
+	size int64
+
+	mu   sync.Mutex
+	file *os.File
+}
 
 // Open returns the store under the log directory of the agent. Nothing is
 // created before the first line.
-func Open(paths host.Paths) *Book { return &Book{dir: paths.Log()} }
+func Open(paths host.Paths) *Book { return &Book{dir: paths.Log(), size: MaxSize} }
 
-// Handler appends to the store; node is the name of the node in the lines.
-func (b *Book) Handler(node string, level slog.Leveler) slog.Handler { panic("to write") }
+// WithMaxSize returns a store that rotates at another size.
+func (b *Book) WithMaxSize(bytes int64) *Book { return &Book{dir: b.dir, size: bytes} }
 
-// ConsoleOptions tell how lines look.
-type ConsoleOptions struct {
-	Color bool
-	Level slog.Leveler // nil: info
+// Close closes the file being appended to. A later line opens it again.
+func (b *Book) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.close()
 }
 
-// Console writes lines as "10:51:50.590 INF svc0: app#1: message".
-func Console(w io.Writer, o ConsoleOptions) slog.Handler { panic("to write") }
+func (b *Book) close() error {
+	if b.file == nil {
+		return nil
+	}
+	f := b.file
+	b.file = nil
+	return f.Close()
+}
+
+// Handler appends to the store; node is the name of the node in the lines. The
+// attributes "object" and "resource" become the fields path and rid.
+func (b *Book) Handler(node string, level slog.Leveler) slog.Handler {
+	h := slog.NewJSONHandler(b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) > 0 {
+			return a
+		}
+		switch a.Key {
+		case slog.TimeKey:
+			a.Key = "at"
+		case slog.LevelKey:
+			a.Value = slog.StringValue(levelWord(a.Value))
+		case slog.MessageKey:
+			a.Key = "message"
+		case "object":
+			a.Key = "path"
+		case "resource":
+			a.Key = "rid"
+		}
+		return a
+	}})
+	return h.WithAttrs([]slog.Attr{slog.String("node", node)})
+}
+
+func levelWord(v slog.Value) string {
+	l, ok := v.Any().(slog.Level)
+	switch {
+	case !ok:
+		return v.String()
+	case l >= slog.LevelError:
+		return "error"
+	case l >= slog.LevelWarn:
+		return "warn"
+	case l >= slog.LevelInfo:
+		return "info"
+	}
+	return "debug"
+}
 
 // Tee sends each line to every handler that wants it.
 func Tee(handlers ...slog.Handler) slog.Handler { return slog.NewMultiHandler(handlers...) }
+
+// Write appends one line. It implements [io.Writer] for the handlers; a failure
+// is that of the line only, the next one tries again.
+func (b *Book) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.prepare(int64(len(line))); err != nil {
+		return 0, fmt.Errorf("log store: %w", err)
+	}
+	n, err := b.file.Write(line)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
+
+func (b *Book) name() string          { return filepath.Join(b.dir, "om.log") }
+func (b *Book) numbered(n int) string { return b.name() + "." + strconv.Itoa(n) }
+func (b *Book) open() (*os.File, error) {
+	if err := os.MkdirAll(b.dir, 0o755); err != nil { //nolint:gosec // logs of a host are readable by its group tools
+		return nil, err
+	}
+	return os.OpenFile(b.name(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640) //nolint:gosec // readable by the group of the operators
+}
+
+// prepare makes b.file the current file, with room for one more line.
+func (b *Book) prepare(more int64) error {
+	for range 2 {
+		if b.file == nil {
+			f, err := b.open()
+			if err != nil {
+				return err
+			}
+			b.file = f
+		}
+		mine, err := b.file.Stat()
+		if err != nil {
+			return errors.Join(err, b.close())
+		}
+		current, err := os.Stat(b.name())
+		switch {
+		case err != nil || !os.SameFile(mine, current):
+			// Another process rotated it.
+			if err := b.close(); err != nil {
+				return err
+			}
+		case mine.Size() > 0 && mine.Size()+more > b.size:
+			if err := b.rotate(current); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	if b.file == nil {
+		f, err := b.open()
+		b.file = f
+		return err
+	}
+	return nil
+}
+
+// rotate renames the files, unless another process just did.
+func (b *Book) rotate(full os.FileInfo) (err error) {
+	lock, err := os.OpenFile(filepath.Join(b.dir, ".om.log.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { //nolint:gosec // a descriptor fits
+		return err
+	}
+	if current, err := os.Stat(b.name()); err == nil && os.SameFile(full, current) {
+		for n := Kept; n > 1; n-- {
+			if err := os.Rename(b.numbered(n-1), b.numbered(n)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+		if err := os.Rename(b.name(), b.numbered(1)); err != nil {
+			return err
+		}
+	}
+	return b.close()
+}

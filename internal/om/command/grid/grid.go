@@ -12,17 +12,17 @@ import (
 )
 
 // Style is the colour of a cell.
-type Style string
+type Style = iostreams.Style
 
 // The styles, by what they say.
 const (
 	Plain  Style = ""
-	Strong Style = "1"
-	Faint  Style = "2"
-	Good   Style = "32"
-	Bad    Style = "31"
-	Warn   Style = "33"
-	Title  Style = "1;34"
+	Strong       = iostreams.Bold
+	Faint        = iostreams.Faint
+	Good         = iostreams.Green
+	Bad          = iostreams.Red
+	Warn         = iostreams.Yellow
+	Title        = iostreams.Bold + iostreams.Blue
 )
 
 // Cell is a styled word of a row. Its text is one line.
@@ -76,7 +76,9 @@ func Write(s *iostreams.Streams, rows []Row) error {
 		if limit > 0 {
 			line = cut(line, limit)
 		}
-		paint(&b, line, s.Color)
+		for _, span := range line {
+			b.WriteString(s.Paint(span.Style, span.Text))
+		}
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(s.Out, b.String())
@@ -131,14 +133,4 @@ func cut(c Cell, limit int) Cell {
 		out = append(out, s)
 	}
 	return out
-}
-
-func paint(b *strings.Builder, c Cell, colour bool) {
-	for _, s := range c {
-		if !colour || s.Style == Plain {
-			b.WriteString(s.Text)
-			continue
-		}
-		b.WriteString("\x1b[" + string(s.Style) + "m" + s.Text + "\x1b[0m")
-	}
 }

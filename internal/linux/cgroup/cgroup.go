@@ -1,0 +1,181 @@
+// Package cgroup puts the processes of a resource in a control group, to know
+// later which processes are its own, whatever they became.
+//
+// Grouping needs one tree and five operations on its directories, done here: the
+// unified tree where there is one (alone or beside version 1 controllers), else a
+// version 1 tree. Package containerd/cgroups does the same but takes 2.5 ms of
+// CPU and 8 MB in every start of a command, measured, half of what a command may
+// take: it is the judge of these functions in the lab tests instead.
+package cgroup
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mount is where the control group filesystems of a host are.
+const Mount = "/sys/fs/cgroup"
+
+// Tree is a control group hierarchy. Groups are named by absolute slash
+// separated names, as in /proc/<pid>/cgroup.
+type Tree struct {
+	mount   string
+	unified bool
+}
+
+// Open finds the tree of the host. The error says why there is none.
+func Open() (*Tree, error) { return find(Mount) }
+
+// At is the tree mounted on a directory.
+func At(mount string, unified bool) *Tree { return &Tree{mount: mount, unified: unified} }
+
+func find(mount string) (*Tree, error) {
+	if isType(mount, unix.CGROUP2_SUPER_MAGIC) {
+		return At(mount, true), nil
+	}
+	if sub := filepath.Join(mount, "unified"); isType(sub, unix.CGROUP2_SUPER_MAGIC) {
+		return At(sub, true), nil
+	}
+	for _, name := range []string{"systemd", "pids", "freezer", "cpu", "memory"} {
+		if sub := filepath.Join(mount, name); isType(sub, unix.CGROUP_SUPER_MAGIC) {
+			return At(sub, false), nil
+		}
+	}
+	return nil, fmt.Errorf("no control group filesystem is mounted on %s", mount)
+}
+
+func isType(dir string, magic int64) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && int64(st.Type) == magic //nolint:unconvert // the width depends on the architecture
+}
+
+// Unified reports whether the tree is of version 2.
+func (t *Tree) Unified() bool { return t.unified }
+
+// Dir is the directory of a group.
+func (t *Tree) Dir(group string) string { return filepath.Join(t.mount, filepath.Clean("/"+group)) }
+
+// Create makes a group, and those above it.
+func (t *Tree) Create(group string) error {
+	if err := os.MkdirAll(t.Dir(group), 0o755); err != nil { //nolint:gosec // the mode of the kernel
+		return fmt.Errorf("control group %s: %w", group, err)
+	}
+	return nil
+}
+
+// Join moves the running process, all its threads, into a group that exists.
+func (t *Tree) Join(group string) error { return t.add(group, 0) }
+
+func (t *Tree) add(group string, pid int) error {
+	name := filepath.Join(t.Dir(group), "cgroup.procs")
+	if err := os.WriteFile(name, strconv.AppendInt(nil, int64(pid), 10), 0); err != nil {
+		return fmt.Errorf("join control group %s: %w", group, err)
+	}
+	return nil
+}
+
+// Procs lists the processes of a group and of those below it. A group that does
+// not exist has none.
+func (t *Tree) Procs(group string) ([]int, error) {
+	var pids []int
+	err := filepath.WalkDir(t.Dir(group), func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		found, err := readPids(filepath.Join(name, "cgroup.procs"))
+		pids = append(pids, found...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("processes of control group %s: %w", group, err)
+	}
+	return pids, nil
+}
+
+func readPids(name string) ([]int, error) {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		pid, err := strconv.Atoi(s.Text())
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+// Kill sends KILL to every process of a group and of those below it, at once,
+// so that none escapes by forking. It tells whether the kernel can: only trees
+// of version 2 can, since Linux 5.14.
+func (t *Tree) Kill(group string) (bool, error) {
+	f, err := os.OpenFile(filepath.Join(t.Dir(group), "cgroup.kill"), os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("kill control group %s: %w", group, err)
+	}
+	_, err = f.WriteString("1")
+	return true, errors.Join(err, f.Close())
+}
+
+// Delete removes a group and those below it when they hold no process, then the
+// groups above it that became empty. Groups in use stay, without an error.
+func (t *Tree) Delete(group string) error {
+	dir := t.Dir(group)
+	if dir == filepath.Clean(t.mount) {
+		return errors.New("the root control group cannot be deleted")
+	}
+	if err := removeTree(dir); err != nil {
+		return fmt.Errorf("delete control group %s: %w", group, err)
+	}
+	for up := filepath.Dir(dir); up != filepath.Clean(t.mount) && strings.HasPrefix(up, t.mount); up = filepath.Dir(up) {
+		if unix.Rmdir(up) != nil {
+			break // in use, or not ours: either way it stays
+		}
+	}
+	return nil
+}
+
+// removeTree removes directories from the leaves up. The files of a control
+// group vanish with its directory.
+func removeTree(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeTree(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	err = unix.Rmdir(dir)
+	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOTEMPTY) {
+		return nil
+	}
+	return err
+}

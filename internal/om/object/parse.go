@@ -62,8 +62,8 @@ func (p Path) Validate() error {
 	if !namespacePattern.MatchString(p.Namespace) || len(p.Namespace) > 63 {
 		return bad("namespace %q must start with a letter, end with a letter or a digit, hold only letters, digits and dashes, and be at most 63 long", p.Namespace)
 	}
-	base := strings.TrimLeft(p.Name, "0123456789.")
-	if !namePattern.MatchString(base) || len(p.Name) > 63 {
+	base := strings.TrimLeft(p.Name, "0123456789.") // what precedes is the index of a scaler slice
+	if !namePattern.MatchString(base) || len(p.Name) > 63 || p.Name[0] == '.' || strings.Contains(p.Name, "..") {
 		return bad("name %q must start with a letter, end with a letter or a digit, hold only letters, digits, dashes and dots, and be at most 63 long", p.Name)
 	}
 	if p.reserved() {

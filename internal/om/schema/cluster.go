@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+)
+
+// ClusterSettings are the keywords of the cluster section.
+type ClusterSettings struct {
+	ID       string
+	Name     string
+	Secret   Secret
+	Nodes    []string
+	DRPNodes []string
+	DNS      []string
+	Envs     []string
+	CA       []string
+	Cert     string
+	CRL      string
+	Quorum   bool
+}
+
+// Keywords declares the keywords of the cluster section.
+func (s *ClusterSettings) Keywords(k *keyword.Table) {
+	k.String(&s.ID, "id", "Identifies the cluster. The first start of the daemon writes it.").Scopable().DefaultText("A random uuid.")
+	k.String(&s.Name, "name", "The name of the cluster, and the zone of its DNS names.").DefaultText("Two random words.").Eg("cluster1")
+	k.String(&s.Secret.text, "secret", "What the nodes share, and their keys are derived from. The first start of the daemon writes it.").
+		Scopable().DefaultText("Random.")
+	k.List(&s.Nodes, "nodes", "The nodes of the cluster. Joining and leaving write it.").Eg("n1 n2")
+	k.List(&s.DRPNodes, "drpnodes", "The disaster recovery nodes of the cluster.").Eg("n3")
+	k.List(&s.DNS, "dns", "The addresses of the name servers of the cluster zone.").Scopable().Eg("192.0.2.11 192.0.2.14")
+	k.List(&s.Envs, "envs", "The values node.env and DEFAULT.env may have.").
+		Default("CERT DEV DRP FOR INT PRA PRD PRJ PPRD QUAL REC STG TMP TST UAT")
+	k.List(&s.CA, "ca", "The sec objects of the authorities that sign the certificates of users.").
+		DefaultText("system/sec/ca").Eg("system/sec/ca")
+	k.String(&s.Cert, "cert", "The sec object of the certificate of the listeners.").DefaultText("system/sec/cert").Eg("system/sec/cert")
+	k.String(&s.CRL, "crl", "Where the list of revoked certificates is fetched from.").Eg("http://crl.example.com")
+	k.Bool(&s.Quorum, "quorum", "Apply node.split_action to the nodes that see half of the votes, or less.").Default("false")
+}
+
+// Secret is a text that never prints.
+type Secret struct{ text string }
+
+// Reveal returns the text.
+func (s Secret) Reveal() string { return s.text }
+
+// String hides the text.
+func (s Secret) String() string { return "***" }
+
+// GoString hides the text.
+func (s Secret) GoString() string { return "***" }
+
+// MarshalJSON hides the text.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"***"`), nil }
+
+func cluster() keyword.Section {
+	return untyped("cluster", "The cluster the node belongs to.",
+		func(k *keyword.Table) { (&ClusterSettings{}).Keywords(k) })
+}
+
+func arbitrator() keyword.Section {
+	return numbered("arbitrator", "A server whose vote decides which half of a split cluster survives.", func(t *keyword.Table) {
+		k := unread{t}
+		k.text("uri", "The server: a url that must answer with success, or host:port that must accept a connection. The port is that of the listener by default.").
+			Required().Alias("name").Eg("https://arbitrator.example.com/vote")
+		k.flag("insecure", "Do not verify the certificate of the server.").Default("false")
+		k.number("weight", "The number of votes of the server.").Default("1")
+	})
+}
+
+func stonith() keyword.Section {
+	return numbered("stonith", "How to fence the node the index names.", func(t *keyword.Table) {
+		unread{t}.argv("command", "The command that fences the node. It succeeds only once the node is surely stopped.").
+			Required().Scopable().Alias("cmd").Eg("/usr/sbin/fence_ipmilan -a n2-ipmi -o off")
+	})
+}
+
+func unixGroup() keyword.Section {
+	return numbered("uxgroup", "What the local accounts of the unix group the index names may do.", func(t *keyword.Table) {
+		unread{t}.t.Lower(new([]string), "grant", "Roles, each with the namespaces it holds for.").Eg("operator:ns1")
+	})
+}

@@ -1,0 +1,342 @@
+package schema
+
+import (
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// ObjectSettings are the keywords of the DEFAULT section of an object,
+// evaluated on one node.
+type ObjectSettings struct {
+	Kind object.Kind // tells which default values apply; svc when empty
+
+	ID      string
+	App     string
+	Env     string
+	Comment string
+
+	Nodes      []string
+	DRPNodes   []string
+	EncapNodes []string
+
+	Topology    string
+	Orchestrate string
+	Placement   string
+	Priority    int
+	FlexMin     int
+	FlexMax     int
+	FlexTarget  int
+	FlexPrimary []string
+
+	MonitorAction    []string
+	PreMonitorAction string
+	Rollback         bool
+	Stonith          bool
+	Disable          bool
+	Shared           bool
+	Provision        bool
+	Unprovision      bool
+	CreatePG         bool
+
+	Parents          []string
+	Children         []string
+	HardAffinity     []string
+	HardAntiAffinity []string
+	SoftAffinity     []string
+	SoftAntiAffinity []string
+
+	// The timeouts of actions; zero is none.
+	Timeout            time.Duration
+	StartTimeout       time.Duration
+	StopTimeout        time.Duration
+	StatTimeout        time.Duration
+	StatusTimeout      time.Duration
+	ProvisionTimeout   time.Duration
+	UnprovisionTimeout time.Duration
+	SyncTimeout        time.Duration
+	WaitSyncsTimeout   time.Duration
+
+	StatusSchedule  string
+	MonitorSchedule string
+	InfoSchedule    string
+	RunSchedule     string
+	SyncSchedule    string
+	CompSchedule    string
+
+	Volume      VolumeSettings
+	Share       []string
+	Certificate CertificateSettings
+	Grant       []string // of a user
+	UnixUser    string   // of a user: the local account
+	Rootless    RootlessSettings
+}
+
+// VolumeSettings tell where the storage of a volume comes from.
+type VolumeSettings struct {
+	Pool        string
+	Access      string
+	Size        int64
+	DevicesFrom []string
+}
+
+// CertificateSettings describe the certificate of a sec or of a user.
+type CertificateSettings struct {
+	CommonName   string
+	AltNames     []string
+	CA           string
+	Country      string
+	State        string
+	Locality     string
+	Organization string
+	Unit         string
+	Email        string
+	Bits         int64
+	Validity     time.Duration
+
+	ACMEDirectory   string
+	ACMEWebroot     string
+	ACMERenewBefore time.Duration
+}
+
+// RootlessSettings are the accounts the containers of a namespace may run as.
+type RootlessSettings struct {
+	Users  []string
+	Groups []string
+}
+
+// SubsetSettings are the keywords of a subset section.
+type SubsetSettings struct {
+	Parallel bool
+}
+
+// Keywords declares the keywords of a subset.
+func (s *SubsetSettings) Keywords(k *keyword.Table) {
+	k.Bool(&s.Parallel, "parallel", "Act on the resources of the subset all at once instead of one after the other.").
+		Scopable().Default("false")
+	caps(k)
+}
+
+func head(kind object.Kind) keyword.Section {
+	return untyped(config.DefaultSection, "The settings of the object itself. Resources inherit the keywords that both have.",
+		func(k *keyword.Table) { (&ObjectSettings{Kind: kind}).Keywords(k) })
+}
+
+func subset() keyword.Section {
+	return numbered("subset", "How a set of resources is acted upon. The index is the name of the subset, or group:name to designate its resources of one group.",
+		func(k *keyword.Table) { (&SubsetSettings{}).Keywords(k) })
+}
+
+func environment() keyword.Section {
+	return keyword.Section{
+		Name: "env", Open: true, OpenScopable: true, Types: single(func(*keyword.Table) {}),
+		Doc: "Free settings, for other keywords to refer to as {env.name}.",
+	}
+}
+
+func labels() keyword.Section {
+	return keyword.Section{
+		Name: "labels", Open: true, Types: single(func(*keyword.Table) {}),
+		Doc: "Free words that describe, for selectors and references.",
+	}
+}
+
+func data() keyword.Section {
+	return keyword.Section{
+		Name: "data", Open: true, Types: single(func(*keyword.Table) {}),
+		Doc: "The keys of the object, encoded. The key commands write it.",
+	}
+}
+
+func claim() keyword.Section {
+	return numbered("claim", "What the objects of the namespace may take, all together, of what the cluster shares.", func(t *keyword.Table) {
+		k := unread{t}
+		k.text("type", "What is claimed.").Required().OneOf("pool", "network", "cpu", "memory")
+		k.text("name", "The pool or the network claimed.").Eg("tank")
+		k.text("limit", "How much the objects may take.").Required().Eg("250m")
+		k.text("default", "What a container that says nothing is capped to.").Eg("100m")
+	})
+}
+
+const (
+	svc   = object.KindSvc
+	vol   = object.KindVol
+	cfg   = object.KindCfg
+	sec   = object.KindSec
+	usr   = object.KindUsr
+	nscfg = object.KindNscfg
+)
+
+// Keywords declares the keywords of the DEFAULT section.
+func (s *ObjectSettings) Keywords(k *keyword.Table) {
+	k.String(&s.ID, "id", "Identifies the object, whatever it is renamed or moved to. The agent writes it at the first commit.").
+		DefaultText("A random uuid.").Recorded().Eg("0e745444-6724-48f9-8167-e865b4f9ec94")
+	k.String(&s.App, "app", "The application the object belongs to, for the collector to attribute and authorize.").Default("default")
+	k.String(&s.Env, "env", "The environment the object serves. By default that of the node.").
+		Inherit(config.HeadOnly).Alias("service_type").DefaultText("The value of node.env.").Eg("PRD")
+	k.String(&s.Comment, "comment", "A remark for the reader. The agent does not use it.")
+	s.placement(k)
+	s.relations(k)
+	s.behaviour(k)
+	s.timeouts(k)
+	s.schedules(k)
+	s.volume(k)
+	s.certificate(k)
+	s.access(k)
+}
+
+func (s *ObjectSettings) placement(k *keyword.Table) {
+	nodes := k.Nodes(&s.Nodes, "nodes", "The nodes that may hold an instance, in order of preference. A node selector.").
+		Scopable().Inherit(config.HeadOnly).Eg("n1 n2")
+	if s.Kind.Runs() || s.Kind == "" {
+		nodes.DefaultText("The node where the object is created.")
+	} else {
+		nodes.Default("*")
+	}
+	k.Peers(&s.DRPNodes, "drpnodes", "The disaster recovery nodes. A node selector.").Scopable().Inherit(config.HeadOnly).Eg("n3")
+	k.List(&s.EncapNodes, "encapnodes", "The containers and virtual machines, by host name, where an agent runs the encapsulated part of the object.").
+		Inherit(config.HeadOnly).For(svc).Eg("vm11 vm12")
+	k.String(&s.Topology, "topology", "failover: one instance is up. flex: several are, between flex_min and flex_max.").
+		Inherit(config.HeadOnly).Alias("cluster_type").Default("failover").OneOf("failover", "flex").For(svc, vol)
+	k.String(&s.Orchestrate, "orchestrate", "no: the agent starts nothing by itself. start: it starts the instance of the best node at boot. ha: it starts another instance when a node or an instance fails.").
+		Inherit(config.HeadOnly).Default("no").OneOf("ha", "no", "start").For(svc)
+	k.String(&s.Placement, "placement", "How the best nodes are chosen. nodes order: the first of nodes. shift: the same, rotated by the index of the scaler slice. spread: by a hash. load avg: the least loaded. score: the best score. last start: the last one that started. none: no preference.").
+		Inherit(config.HeadOnly).Default("nodes order").
+		OneOf("", "last start", "load avg", "nodes order", "none", "score", "shift", "spread").For(svc, vol)
+	k.Int(&s.Priority, "priority", "The place of the object in queues: the lower go first.").
+		Inherit(config.HeadOnly).Default("50").For(svc)
+	k.Int(&s.FlexMin, "flex_min", "Under that many instances up, the object is in warning.").
+		Inherit(config.HeadOnly).Alias("flex_min_nodes").Default("1").For(svc, vol).When("topology=flex")
+	k.Int(&s.FlexMax, "flex_max", "Over that many instances up, the object is in warning.").
+		Inherit(config.HeadOnly).Alias("flex_max_nodes").Default("{#nodes}").DefaultText("The number of nodes.").For(svc, vol).When("topology=flex")
+	k.Int(&s.FlexTarget, "flex_target", "The number of instances the agent keeps up, between flex_min and flex_max.").
+		Inherit(config.HeadOnly).Default("{flex_min}").DefaultText("The value of flex_min.").For(svc, vol).When("topology=flex")
+	k.Lower(&s.FlexPrimary, "flex_primary", "The node that leads the provisioning and the synchronizations.").
+		Scopable().Inherit(config.HeadOnly).DefaultText("The first of nodes.").For(svc, vol).When("topology=flex")
+}
+
+func (s *ObjectSettings) relations(k *keyword.Table) {
+	relation := func(p *[]string, name, help, example string) *keyword.Keyword {
+		return k.Lower(p, name, help).Inherit(config.HeadOnly).For(svc, vol).Eg(example)
+	}
+	relation(&s.Parents, "parents", "The objects that must be up before this one starts. path@node designates one instance.", "./svc/db")
+	relation(&s.Children, "children", "The objects that must be down before this one stops.", "./svc/web")
+	relation(&s.HardAffinity, "hard_affinity", "The objects that must be up on the node where this one starts.", "svc1").Alias("affinity")
+	relation(&s.HardAntiAffinity, "hard_anti_affinity", "The objects that must not be up on the node where this one starts.", "svc2").Alias("anti_affinity")
+	relation(&s.SoftAffinity, "soft_affinity", "The objects this one prefers the company of, as long as a node allows it.", "svc1")
+	relation(&s.SoftAntiAffinity, "soft_anti_affinity", "The objects this one avoids the company of, as long as a node allows it.", "svc2")
+}
+
+func (s *ObjectSettings) behaviour(k *keyword.Table) {
+	k.List(&s.MonitorAction, "monitor_action", "What to do when a monitored resource stays down once its restarts are spent. A second word is done when the first one fails.").
+		Scopable().Inherit(config.HeadOnly).Default("none").OneOf("crash", "freezestop", "none", "reboot", "switch").For(svc, vol)
+	k.String(&s.PreMonitorAction, "pre_monitor_action", "A command run before monitor_action, for example to keep evidence.").
+		Scopable().Inherit(config.HeadOnly).For(svc, vol).Eg("/usr/local/bin/keep-logs")
+	k.Bool(&s.Rollback, "rollback", "When a start fails, stop what that start brought up.").
+		Scopable().Default("true").For(svc, vol)
+	k.Bool(&s.Stonith, "stonith", "Fence the node that held the instance, when it is lost, before starting elsewhere.").
+		Inherit(config.HeadOnly).Default("false").For(svc, vol).When("topology=failover")
+	k.Bool(&s.Disable, "disable", "Ignore every resource of the object.").Scopable().For(svc, vol)
+	k.Bool(&s.Shared, "shared", "Provision on one node, the leader, what the other nodes then only see.").
+		Scopable().Default("true").For(svc, vol)
+	k.Bool(&s.Provision, "provision", "Let the provision action make the resources. When false they must be there already.").
+		Scopable().Default("true").For(svc, vol)
+	k.Bool(&s.Unprovision, "unprovision", "Let the unprovision action destroy the resources.").
+		Scopable().Default("true").For(svc, vol)
+	k.Bool(&s.CreatePG, "create_pg", "Run the processes of the object in a process group of its own, that can be capped.").
+		Scopable().Default("true").For(svc, vol, nscfg)
+	caps(k)
+}
+
+// caps declares the limits of a process group. Those counted in units are
+// declared as texts, because "default" lifts a limit set earlier.
+func caps(t *keyword.Table) {
+	limit := func(name, help, example string) *keyword.Keyword {
+		return unread{t}.text(name, help).Scopable().Inherit(config.LeafOnly).For(svc, vol, nscfg).Eg(example)
+	}
+	limit("pg_cpus", "The processors the processes may run on.", "0-2").When("create_pg=true")
+	limit("pg_mems", "The memory nodes the processes may allocate from.", "0,1")
+	limit("pg_cpu_shares", "The weight of the processes when processors are scarce.", "512")
+	limit("pg_cpu_quota", "The processor time allowed, on an idle node too: 50% is half a processor, 50%@all half of all, 10%@2 a tenth of two.", "50%@all")
+	limit("pg_cpu_burst", "The processor time that may be saved under the quota and spent in a spike, as pg_cpu_quota is written.", "20%")
+	limit("pg_mem_limit", "The resident memory above which the kernel kills.", "512m")
+	limit("pg_mem_high", "The resident memory above which the kernel reclaims and slows down.", "400m")
+	limit("pg_vmem_limit", "The memory and swap allowed together.", "1g")
+	limit("pg_pids_max", "The number of processes and threads allowed.", "500")
+	limit("pg_mem_oom_control", "0 kills when memory runs out, 1 freezes instead. Without effect on a unified hierarchy.", "1")
+	limit("pg_mem_swappiness", "How readily memory is swapped out. Without effect on a unified hierarchy.", "40")
+	limit("pg_blkio_weight", "The weight of the processes when disks are busy, from 10 to 1000.", "50")
+}
+
+func (s *ObjectSettings) timeouts(k *keyword.Table) {
+	timeout := func(p *time.Duration, name, help string) *keyword.Keyword {
+		return k.Duration(p, name, help).Scopable().For(svc, vol).Eg("1m30s")
+	}
+	timeout(&s.Timeout, "timeout", "How long an action may take, when it has no timeout of its own.").Default("1h")
+	timeout(&s.StartTimeout, "start_timeout", "How long a start may take.")
+	timeout(&s.StopTimeout, "stop_timeout", "How long a stop may take.")
+	timeout(&s.StatTimeout, "stat_timeout", "How long one look at a file system may take.")
+	timeout(&s.StatusTimeout, "status_timeout", "How long a status evaluation may take.").Default("1m")
+	timeout(&s.ProvisionTimeout, "provision_timeout", "How long a provision may take.")
+	timeout(&s.UnprovisionTimeout, "unprovision_timeout", "How long an unprovision may take.")
+	timeout(&s.SyncTimeout, "sync_timeout", "How long a synchronization may take.")
+	timeout(&s.WaitSyncsTimeout, "wait_syncs_timeout", "How long a stop waits for the running synchronizations to end, before it fails.").Default("10m")
+}
+
+func (s *ObjectSettings) schedules(k *keyword.Table) {
+	schedule := func(p *string, name, help, when string) *keyword.Keyword {
+		return k.String(p, name, help).Scopable().Default(when).For(svc, vol)
+	}
+	schedule(&s.StatusSchedule, "status_schedule", "When the status is evaluated.", "@10m")
+	schedule(&s.MonitorSchedule, "monitor_schedule", "When the status of the monitored resources is evaluated.", "@1m")
+	schedule(&s.InfoSchedule, "info_schedule", "When the key-values of the resources are collected.", "@60m").Alias("resinfo_schedule")
+	schedule(&s.RunSchedule, "run_schedule", "When the tasks run, those that have no schedule of their own.", "")
+	schedule(&s.SyncSchedule, "sync_schedule", "When the synchronizations run, those that have no schedule of their own.", "04:00-06:00")
+	schedule(&s.CompSchedule, "comp_schedule", "When the compliance modules attached to the object run.", "~00:00-06:00")
+}
+
+func (s *ObjectSettings) volume(k *keyword.Table) {
+	v := &s.Volume
+	k.String(&v.Pool, "pool", "The pool that serves the volume.").Scopable().Inherit(config.HeadOnly).For(vol).Eg("default")
+	k.String(&v.Access, "access", "Who may write: one node or several (o, x), read only or read write (ro, rw).").
+		Scopable().Inherit(config.HeadOnly).Default("rwo").OneOf("roo", "rox", "rwo", "rwx").For(vol)
+	k.Size(&v.Size, "size", "The size of the volume.").Scopable().Inherit(config.HeadOnly).For(vol).Eg("100mi")
+	k.List(&v.DevicesFrom, "devices_from", "The resources whose devices are those of the volume.").
+		Inherit(config.HeadOnly).For(vol).Eg("disk#1")
+}
+
+func (s *ObjectSettings) certificate(k *keyword.Table) {
+	c := &s.Certificate
+	subject := func(p *string, name, help, example string) {
+		k.String(p, name, help).Scopable().For(sec, usr).Eg(example)
+	}
+	subject(&c.CommonName, "cn", "The common name of the certificate.", "vip.example.com")
+	k.List(&c.AltNames, "alt_names", "The other names of the certificate.").Scopable().For(sec, usr).Eg("www.example.com 192.0.2.1")
+	subject(&c.CA, "ca", "The sec object of the authority that signs the certificate.", "system/sec/ca")
+	subject(&c.Country, "c", "The country in the subject of the certificate.", "FR")
+	subject(&c.State, "st", "The state in the subject of the certificate.", "Oise")
+	subject(&c.Locality, "l", "The town in the subject of the certificate.", "Gouvieux")
+	subject(&c.Organization, "o", "The organization in the subject of the certificate.", "Example")
+	subject(&c.Unit, "ou", "The unit in the subject of the certificate.", "Lab")
+	subject(&c.Email, "email", "The address written in the certificate, and given to the ACME directory.", "admin@example.com")
+	k.Size(&c.Bits, "bits", "The size of a RSA key.").Scopable().Default("4kib").For(sec, usr)
+	k.Duration(&c.Validity, "validity", "How long the certificate is valid.").Scopable().Default("1y").For(sec, usr)
+	k.String(&c.ACMEDirectory, "acme.directory", "The ACME directory that issues the certificate: letsencrypt, letsencrypt-staging, or a url.").
+		For(sec).Eg("letsencrypt")
+	k.String(&c.ACMEWebroot, "acme.webroot", "The directory where a web server reads the answers to the challenges.").For(sec).Eg("/srv/www")
+	k.Duration(&c.ACMERenewBefore, "acme.renew_before", "How long before its expiry the certificate is renewed.").Default("30d").For(sec)
+}
+
+func (s *ObjectSettings) access(k *keyword.Table) {
+	k.List(&s.Share, "share", "The namespaces whose objects may read the keys.").
+		Default("{namespace}").For(cfg, sec).Eg("ns1 ns2")
+	k.Lower(&s.Grant, "grant", "What the user may do: roles, each with the namespaces it holds for.").
+		Scopable().Inherit(config.HeadOnly).For(usr).Eg("admin:test* guest")
+	k.String(&s.UnixUser, "uxuser", "The local account that is this user, by login or uid.").For(usr).Eg("alice")
+	k.List(&s.Rootless.Users, "rootless_users", "The accounts the rootless containers of the namespace may run as, by name or uid.").
+		For(nscfg).Eg("webapp")
+	k.List(&s.Rootless.Groups, "rootless_groups", "The groups the rootless containers of the namespace may run as, by name or gid.").
+		For(nscfg).Eg("webapp")
+}

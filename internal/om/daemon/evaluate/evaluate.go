@@ -1,0 +1,257 @@
+// Package evaluate keeps the status of the local instances fresh, in the daemon
+// itself: no process is started for it.
+//
+// A pool of workers evaluates what was requested, one evaluation at a time per
+// instance: requests made meanwhile are one more evaluation. Each instance is
+// also evaluated periodically, the whole of it every ten minutes and its
+// monitored resources every minute, at moments spread over the period.
+package evaluate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// Defaults of [Options].
+const (
+	defaultStatusEvery  = 10 * time.Minute
+	defaultMonitorEvery = time.Minute
+	defaultTimeout      = 2 * time.Minute
+)
+
+// Evaluator evaluates the status of a local instance; *instance.Engine is one.
+type Evaluator interface {
+	Status(ctx context.Context, p object.Path, o instance.StatusOptions) (cluster.InstanceStatus, error)
+}
+
+// Options are what a pool works with.
+type Options struct {
+	Evaluator    Evaluator
+	State        *state.State
+	Log          *slog.Logger
+	Workers      int           // 0: four per processor, so that slow drivers do not hold up the others
+	StatusEvery  time.Duration // 0: ten minutes
+	MonitorEvery time.Duration // 0: one minute
+	Timeout      time.Duration // of one evaluation; 0: two minutes
+}
+
+// Pool evaluates instances. Its methods are safe for concurrent use.
+type Pool struct {
+	o    Options
+	work chan struct{} // one token per waiting path, at most
+	wake chan struct{} // the timetable changed
+
+	mu      sync.Mutex
+	jobs    map[object.Path]*job
+	waiting []object.Path // first come
+	times   timetable
+}
+
+// job is what is known of the evaluations of an instance.
+type job struct {
+	queued    bool
+	running   bool
+	again     bool // requested while running
+	monitored bool // the queued evaluation may leave out what is not monitored
+	waiters   []chan error
+	next      []chan error // of the evaluation asked for while one runs
+}
+
+// New returns a pool. Nothing is evaluated before [Pool.Run].
+func New(o Options) *Pool {
+	o.Workers = cmp.Or(o.Workers, 4*runtime.GOMAXPROCS(0))
+	o.StatusEvery = cmp.Or(o.StatusEvery, defaultStatusEvery)
+	o.MonitorEvery = cmp.Or(o.MonitorEvery, defaultMonitorEvery)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	return &Pool{
+		o: o, jobs: map[object.Path]*job{}, wake: make(chan struct{}, 1),
+		work: make(chan struct{}, o.Workers), times: newTimetable(),
+	}
+}
+
+// Run evaluates until ctx ends.
+func (p *Pool) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for range p.o.Workers {
+		g.Go(func() error { p.serve(ctx); return nil })
+	}
+	g.Go(func() error { p.tick(ctx); return nil })
+	return g.Wait()
+}
+
+// Request asks for an evaluation of the whole instance, soon.
+func (p *Pool) Request(path object.Path) { p.request(path, false, nil) }
+
+// Await evaluates the instance and returns once its status is in the view: the
+// evaluation began after the call.
+func (p *Pool) Await(ctx context.Context, path object.Path) error {
+	done := make(chan error, 1)
+	p.request(path, false, done)
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the status of %s: %w", path, ctx.Err())
+	}
+}
+
+// Busy reports whether an evaluation of the instance is due or running.
+func (p *Pool) Busy(path object.Path) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j := p.jobs[path]
+	return j != nil && (j.queued || j.running)
+}
+
+// Watch evaluates the instance now and periodically, until [Pool.Forget].
+func (p *Pool) Watch(path object.Path, monitored bool) {
+	p.mu.Lock()
+	p.times.set(path, time.Now(), p.o.StatusEvery, when(monitored, p.o.MonitorEvery, 0))
+	p.mu.Unlock()
+	p.poke()
+	p.Request(path)
+}
+
+// Forget ends the periodic evaluation of an instance that is gone.
+func (p *Pool) Forget(path object.Path) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.times.remove(path)
+}
+
+func when(c bool, d, otherwise time.Duration) time.Duration {
+	if c {
+		return d
+	}
+	return otherwise
+}
+
+func (p *Pool) request(path object.Path, monitored bool, done chan error) {
+	p.mu.Lock()
+	j := p.jobs[path]
+	if j == nil {
+		j = &job{}
+		p.jobs[path] = j
+	}
+	switch {
+	case j.running:
+		j.monitored = monitored && (j.monitored || !j.again)
+		j.again = true
+		if done != nil {
+			j.next = append(j.next, done)
+		}
+	case j.queued:
+		j.monitored = j.monitored && monitored
+		if done != nil {
+			j.waiters = append(j.waiters, done)
+		}
+	default:
+		j.queued, j.monitored = true, monitored
+		if done != nil {
+			j.waiters = append(j.waiters, done)
+		}
+		p.waiting = append(p.waiting, path)
+	}
+	p.mu.Unlock()
+	p.offer()
+}
+
+// offer wakes a worker, if one is idle: a busy one looks at the queue before it
+// goes idle.
+func (p *Pool) offer() {
+	select {
+	case p.work <- struct{}{}:
+	default:
+	}
+}
+
+func (p *Pool) serve(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.work:
+		}
+		for ctx.Err() == nil {
+			path, j, options, ok := p.take()
+			if !ok {
+				break
+			}
+			p.finish(path, j, p.evaluate(ctx, path, options))
+		}
+	}
+}
+
+func (p *Pool) take() (object.Path, *job, instance.StatusOptions, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) == 0 {
+		return object.Path{}, nil, instance.StatusOptions{}, false
+	}
+	path := p.waiting[0]
+	p.waiting[0] = object.Path{}
+	p.waiting = p.waiting[1:]
+	j := p.jobs[path]
+	j.queued, j.running = false, true
+	return path, j, instance.StatusOptions{Refresh: true, MonitoredOnly: j.monitored}, true
+}
+
+func (p *Pool) evaluate(ctx context.Context, path object.Path, o instance.StatusOptions) error {
+	limited, cancel := context.WithTimeout(ctx, p.o.Timeout)
+	defer cancel()
+	began := time.Now()
+	status, err := p.o.Evaluator.Status(limited, path, o)
+	if err != nil {
+		if ctx.Err() == nil && p.known(path) {
+			p.o.Log.Warn("evaluate status", slog.String("object", path.String()), slog.Any("err", err))
+		}
+		return fmt.Errorf("evaluate the status of %s: %w", path, err)
+	}
+	p.o.Log.Debug("evaluate status", slog.String("object", path.String()), slog.Duration("dur", time.Since(began)))
+	if !p.o.State.SetInstanceStatus(path, p.o.State.Node(), status) {
+		return fmt.Errorf("evaluate the status of %s: %w", path, ErrUnknown)
+	}
+	return nil
+}
+
+// ErrUnknown says that the daemon knows no such instance.
+var ErrUnknown = errors.New("no such instance on this node")
+
+func (p *Pool) known(path object.Path) bool {
+	o := p.o.State.View().Objects[path]
+	if o == nil {
+		return false
+	}
+	_, ok := o.Instances[p.o.State.Node()]
+	return ok
+}
+
+func (p *Pool) finish(path object.Path, j *job, err error) {
+	p.mu.Lock()
+	done := j.waiters
+	j.running, j.waiters = false, nil
+	if j.again {
+		j.again, j.queued = false, true
+		j.waiters, j.next = j.next, nil
+		p.waiting = append(p.waiting, path)
+	} else {
+		delete(p.jobs, path)
+	}
+	p.mu.Unlock()
+	for _, c := range done {
+		c <- err
+	}
+}

@@ -1,0 +1,156 @@
+package state
+
+import (
+	"maps"
+	"reflect"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// SetInstanceConfig replaces the configuration of the instance of p on node. An
+// unknown object is known from there on.
+func (s *State) SetInstanceConfig(p object.Path, node string, v cluster.InstanceConfig) {
+	s.apply(func(c *change) {
+		i, existed := instanceOf(c, p, node)
+		if i.Config != nil && reflect.DeepEqual(*i.Config, v) {
+			return
+		}
+		i.Config = &v
+		if !existed && c.view.Objects[p] == nil {
+			c.emit(event.ObjectCreated{Path: p, Node: node})
+		}
+		e := event.InstanceConfigUpdated{Path: p, Node: node, Config: v}
+		c.emit(e)
+		c.setInstance(s.node, p, node, &i, e.Kind())
+	})
+}
+
+// SetInstanceStatus replaces the status of an instance. A status of an instance
+// that has no configuration is refused with false: it would outlive a deletion.
+// One that only says that nothing changed is recorded, and announced to nobody.
+func (s *State) SetInstanceStatus(p object.Path, node string, v cluster.InstanceStatus) (known bool) {
+	s.apply(func(c *change) {
+		i, existed := instanceOf(c, p, node)
+		if known = existed && i.Config != nil; !known {
+			return
+		}
+		e := event.InstanceStatusUpdated{Path: p, Node: node, Status: v}
+		switch same, identical := sameStatus(i.Status, &v); {
+		case identical:
+			return
+		case same: // evaluated again with the same result
+			i.Status = &v
+			o := *c.view.Objects[p]
+			o.Instances = maps.Clone(o.Instances)
+			o.Instances[node] = i
+			c.setObject(p, &o)
+			return
+		}
+		i.Status = &v
+		c.emit(e)
+		c.setInstance(s.node, p, node, &i, e.Kind())
+	})
+	return known
+}
+
+func sameStatus(old, v *cluster.InstanceStatus) (same, identical bool) {
+	if old == nil {
+		return false, false
+	}
+	dated := *old
+	dated.UpdatedAt = v.UpdatedAt
+	same = reflect.DeepEqual(dated, *v)
+	return same, same && old.UpdatedAt.Equal(v.UpdatedAt)
+}
+
+// SetInstanceMonitor replaces what the monitor of an instance does and wants;
+// false when the instance has no configuration.
+func (s *State) SetInstanceMonitor(p object.Path, node string, v cluster.InstanceMonitor) (known bool) {
+	s.apply(func(c *change) {
+		i, existed := instanceOf(c, p, node)
+		if known = existed && i.Config != nil; !known {
+			return
+		}
+		if i.Monitor != nil {
+			dated := *i.Monitor
+			dated.UpdatedAt = v.UpdatedAt
+			if reflect.DeepEqual(dated, v) {
+				return
+			}
+		}
+		i.Monitor = &v
+		e := event.InstanceMonitorUpdated{Path: p, Node: node, Monitor: v}
+		c.emit(e)
+		c.setInstance(s.node, p, node, &i, e.Kind())
+	})
+	return known
+}
+
+// DeleteInstance forgets the instance of p on node, and the object with its last
+// instance. It reports whether there was one.
+func (s *State) DeleteInstance(p object.Path, node string) (existed bool) {
+	s.apply(func(c *change) {
+		var i cluster.Instance
+		if i, existed = instanceOf(c, p, node); !existed {
+			return
+		}
+		c.emit(event.InstanceConfigDeleted{Path: p, Node: node})
+		if i.Status != nil {
+			c.emit(event.InstanceStatusDeleted{Path: p, Node: node})
+		}
+		if i.Monitor != nil {
+			c.emit(event.InstanceMonitorDeleted{Path: p, Node: node})
+		}
+		c.setInstance(s.node, p, node, nil, event.InstanceConfigDeleted{}.Kind())
+	})
+	return existed
+}
+
+func instanceOf(c *change, p object.Path, node string) (i cluster.Instance, existed bool) {
+	if o := c.view.Objects[p]; o != nil {
+		i, existed = o.Instances[node]
+	}
+	return i, existed
+}
+
+// setInstance replaces or, when i is nil, removes an instance, and aggregates
+// its object again.
+func (c *change) setInstance(self string, p object.Path, node string, i *cluster.Instance, source string) {
+	old := c.view.Objects[p]
+	instances := map[string]cluster.Instance{}
+	if old != nil {
+		maps.Copy(instances, old.Instances)
+	}
+	if i == nil {
+		delete(instances, node)
+	} else {
+		instances[node] = *i
+	}
+	if len(instances) == 0 {
+		c.setObject(p, nil)
+		c.emit(event.ObjectStatusDeleted{Path: p, Node: self})
+		c.emit(event.ObjectDeleted{Path: p, Node: self})
+		c.emit(event.ObjectStatusDone{Path: p})
+		return
+	}
+	o := cluster.Aggregate(p, instances)
+	if changed := old == nil || !sameObject(old, &o); changed {
+		o.UpdatedAt = c.now
+		shown := o
+		shown.Instances = nil // told by their own events
+		c.emit(event.ObjectStatusUpdated{Path: p, Node: self, Status: shown, Source: source})
+	} else {
+		o.UpdatedAt = old.UpdatedAt
+	}
+	c.setObject(p, &o)
+}
+
+func sameObject(a, b *cluster.Object) bool {
+	x, y := *a, *b
+	x.Instances, y.Instances = nil, nil
+	x.UpdatedAt, y.UpdatedAt = time.Time{}, time.Time{}
+	return reflect.DeepEqual(x, y)
+}

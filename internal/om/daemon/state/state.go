@@ -1,0 +1,135 @@
+// Package state owns what the daemon knows of the cluster.
+//
+// There is one owner, [State], and any number of readers of immutable
+// [cluster.View] values:
+//
+//	discover, evaluate, monitor, httpd --Set…--> State --atomic--> View --> everybody
+//	                                               └--events--> bus
+//
+// A change copies what leads to it (the maps of the view, the changed object)
+// and shares the rest: an object that did not change keeps its pointer from one
+// view to the next, so readers can cache by pointer. The view is published
+// before the events that announce it. What did not change announces nothing.
+package state
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// State is the owner of the view. Its methods are safe for concurrent use and
+// return once the view includes what they did.
+type State struct {
+	node string
+	bus  *bus.Bus
+
+	mu   sync.Mutex // serialises changes
+	view atomic.Pointer[cluster.View]
+}
+
+// New returns the state as a daemon starting on node knows it: the node alone.
+func New(node string, b *bus.Bus) *State {
+	s := &State{node: node, bus: b}
+	s.view.Store(&cluster.View{
+		Nodes:   map[string]*cluster.Node{node: {}},
+		Objects: map[object.Path]*cluster.Object{},
+		Health:  cluster.Health{IsCompat: true},
+	})
+	return s
+}
+
+// View returns the state as it is now.
+func (s *State) View() *cluster.View { return s.view.Load() }
+
+// Node is the local node.
+func (s *State) Node() string { return s.node }
+
+// change is a view in the making, and the events that will announce it.
+type change struct {
+	view     cluster.View
+	now      time.Time
+	events   []event.Event
+	dirty    bool
+	ownNodes bool // the map is already a copy
+	ownObjs  bool
+}
+
+// apply runs f on a copy of the view, then publishes the copy and the events.
+func (s *State) apply(f func(*change)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &change{view: *s.view.Load(), now: time.Now().Round(0)}
+	f(c)
+	if c.dirty {
+		c.view.Gen++
+		s.view.Store(&c.view)
+	}
+	for _, e := range c.events {
+		s.bus.Publish(e)
+	}
+}
+
+func (c *change) emit(e event.Event) { c.events = append(c.events, e) }
+
+func (c *change) setObject(p object.Path, o *cluster.Object) {
+	if !c.ownObjs {
+		c.view.Objects, c.ownObjs = maps.Clone(c.view.Objects), true
+	}
+	if o == nil {
+		delete(c.view.Objects, p)
+	} else {
+		c.view.Objects[p] = o
+	}
+	c.dirty = true
+}
+
+func (c *change) setNode(name string, n *cluster.Node) {
+	if !c.ownNodes {
+		c.view.Nodes, c.ownNodes = maps.Clone(c.view.Nodes), true
+	}
+	c.view.Nodes[name] = n
+	c.dirty = true
+}
+
+// SetClusterConfig replaces the configuration of the cluster. Nodes that joined
+// appear in the view, nodes that left disappear.
+func (s *State) SetClusterConfig(config cluster.Config) {
+	s.apply(func(c *change) {
+		if reflect.DeepEqual(c.view.Config, config) {
+			return
+		}
+		added, removed := difference(config.Nodes, c.view.Config.Nodes), difference(c.view.Config.Nodes, config.Nodes)
+		c.view.Config, c.dirty = config, true
+		for _, name := range added {
+			if c.view.Nodes[name] == nil {
+				c.setNode(name, &cluster.Node{})
+			}
+		}
+		for _, name := range removed {
+			if name != s.node && c.view.Nodes[name] != nil {
+				c.setNode(name, nil)
+				delete(c.view.Nodes, name)
+			}
+		}
+		c.emit(event.ClusterConfigUpdated{Node: s.node, Config: config, NodesAdded: added, NodesRemoved: removed, NetworkChanged: []string{}})
+	})
+}
+
+func difference(a, b []string) []string {
+	d := []string{}
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			d = append(d, s)
+		}
+	}
+	return d
+}

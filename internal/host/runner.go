@@ -75,7 +75,7 @@ func (runner) Run(ctx context.Context, c Cmd) (Output, error) {
 	stderr.ended()
 	<-fed
 	if !release() {
-		group.finish()
+		group.finish() //nolint:contextcheck // ctx has ended, which is why
 	}
 	out := Output{Stdout: stdout.output(), Stderr: stderr.output()}
 	return out, outcome(ctx, c, err, out.Stderr)
@@ -130,7 +130,7 @@ func check(c Cmd) error {
 // command prepares what Run and Start share. The context ends commands through
 // their group, never through exec, which knows only the first process.
 func command(ctx context.Context, c Cmd) *exec.Cmd {
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Argv[0], c.Argv[1:]...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Argv[0], c.Argv[1:]...) //nolint:gosec // running commands is the job
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	return cmd
 }

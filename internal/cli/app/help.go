@@ -3,9 +3,11 @@ package app
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // helpCommand is the command "help", which unlike cobra's fails on a command
@@ -64,12 +66,8 @@ func writeUsage(w io.Writer, cmd *cobra.Command) {
 		put(w, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
 	}
 	writeCommands(w, cmd)
-	if flags := strings.TrimRight(cmd.LocalFlags().FlagUsages(), "\n"); flags != "" {
-		put(w, "\nFlags:\n%s\n", flags)
-	}
-	if flags := strings.TrimRight(cmd.InheritedFlags().FlagUsages(), "\n"); flags != "" {
-		put(w, "\nGlobal flags:\n%s\n", flags)
-	}
+	writeFlags(w, "Flags:", cmd.LocalFlags())
+	writeFlags(w, "Global flags:", cmd.InheritedFlags())
 	if cmd.HasAvailableSubCommands() {
 		put(w, "\n%s <command> --help tells more about a command.\n", cmd.CommandPath())
 	}
@@ -86,6 +84,36 @@ func writeCommands(w io.Writer, cmd *cobra.Command) {
 			put(w, "%s  %s\n", title, strings.TrimRight(pad(sub.Name(), sub.NamePadding())+"  "+sub.Short, " "))
 			title = ""
 		}
+	}
+}
+
+// writeFlags lists flags with what they take, what they do and their default.
+func writeFlags(w io.Writer, title string, flags *pflag.FlagSet) {
+	var names, uses []string
+	width := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		takes, use := pflag.UnquoteUsage(f)
+		name := "    --" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", --" + f.Name
+		}
+		if takes != "" {
+			name += " " + takes
+		}
+		if f.DefValue != "" && !slices.Contains([]string{"false", "0", "0s", "[]"}, f.DefValue) {
+			use += " (default " + f.DefValue + ")"
+		}
+		names, uses = append(names, name), append(uses, use)
+		width = max(width, len(name))
+	})
+	for i, name := range names {
+		if i == 0 {
+			put(w, "\n%s\n", title)
+		}
+		put(w, "  %s\n", strings.TrimRight(pad(name, width)+"   "+uses[i], " "))
 	}
 }
 

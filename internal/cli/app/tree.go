@@ -54,6 +54,14 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// NoCommands is the argument check of a program that has no command at all.
+func NoCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unknownCommand(cmd, args[0])
+}
+
 func isGroup(cmd *cobra.Command) bool { return cmd.Annotations[groupMark] != "" }
 
 func unknownCommand(cmd *cobra.Command, word string) error {

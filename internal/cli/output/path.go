@@ -61,16 +61,17 @@ func (n node) find(steps []string) []string {
 	if len(steps) == 0 {
 		return []string{n.plain()}
 	}
-	if steps[0] == anyStep {
+	step, rest := steps[0], steps[1:]
+	if step == anyStep {
 		var found []string
 		for _, item := range n.items {
-			found = append(found, item.find(steps[1:])...)
+			found = append(found, item.find(rest)...)
 		}
 		return found
 	}
-	child, ok := n.child(steps[0])
+	child, ok := n.child(step)
 	if !ok {
 		return nil
 	}
-	return child.find(steps[1:])
+	return child.find(rest)
 }

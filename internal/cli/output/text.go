@@ -47,7 +47,7 @@ func Text(v any) string {
 }
 
 func textOf(v reflect.Value) string {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // fmt writes the other kinds well
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
 			return ""

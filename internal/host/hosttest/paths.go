@@ -20,7 +20,7 @@ type TB interface {
 // is created but the root. It is kept short: a unix socket path has 107 bytes.
 func Paths(tb TB) host.Paths {
 	tb.Helper()
-	root, err := os.MkdirTemp("", "hf") //nolint:usetesting // the name of a TempDir is too long for a socket
+	root, err := os.MkdirTemp("", "hf")
 	if err != nil {
 		tb.Fatalf("make a root: %v", err)
 	}

@@ -1,0 +1,73 @@
+# make help lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+BINARIES := om ox koc krops-bootstrap
+FUZZTIME ?= 10s
+TOOLS    := bin/tools
+
+# Version control is stamped by VERSION, so builds also work in a tree that is no checkout.
+export GOFLAGS := -buildvcs=false $(filter-out -buildvcs=%,$(GOFLAGS))
+
+GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## static binaries of om, ox, koc and krops-bootstrap in bin/
+	@mkdir -p bin
+	$(GO_BUILD) -o bin/ $(BINARIES:%=./cmd/%)
+
+.PHONY: demo
+demo: build ## run the first service of the documentation, for real, in a place of its own
+	@test/demo/run
+
+.PHONY: test
+test: ## every test that needs no root
+	go test -shuffle=on ./...
+
+.PHONY: race
+race: ## the same under the race detector
+	CGO_ENABLED=1 go test -race -shuffle=on ./...
+
+.PHONY: lab
+lab: ## the tests that need root: real mounts, cgroups, signals; nothing may be skipped
+	@test "$$(id -u)" = 0 || { echo 'make lab needs root: its tests mount file systems and make cgroups' >&2; exit 1; }
+	HOLDFAST_FORBID_SKIP=1 go test -tags lab ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target in turn, FUZZTIME=10s each
+	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+.PHONY: bench
+bench: build ## start-up, action, memory and request figures
+	@go run ./test/bench
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## golangci-lint with .golangci.yml, formatting included
+	$(TOOLS)/golangci-lint run --build-tags lab ./...
+
+# Built from the version that tools/go.mod pins: minutes the first time, nothing after.
+$(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
+	@mkdir -p $(TOOLS)
+	go build -modfile=tools/go.mod -trimpath -ldflags '-s -w' -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+.PHONY: docs
+docs: ## rewrite what is generated: docs/reference, golden files, cmd/*/deps.txt
+	@packages=$$(grep -rl --include='*_test.go' -E 'flag\.Bool\("update"' cmd internal test | xargs -r -n1 dirname | sort -u | sed 's,^,./,'); \
+	go test -count=1 $$packages -update
+
+.PHONY: cross
+cross: ## check that other platforms build: linux/arm64, and darwin/arm64 for koc and ox
+	GOOS=linux GOARCH=arm64 $(GO_BUILD) -o /dev/null $(BINARIES:%=./cmd/%)
+	GOOS=darwin GOARCH=arm64 $(GO_BUILD) -o /dev/null ./cmd/koc ./cmd/ox
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist

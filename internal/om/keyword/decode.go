@@ -1,7 +1,148 @@
 package keyword
 
-import "github.com/holdfast-ops/holdfast/internal/om/config"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+)
 
 // Decode fills the fields bound by t from a section, as the node of ev reads
-// it. Every problem is reported, joined.
-func Decode(ev *config.Evaluator, section string, t *Table, c Context) error { panic("to write") }
+// it. A keyword that is neither set nor has a default, or that depends on a
+// setting which is not there, leaves its field alone. Every problem is
+// reported, joined; [config.ErrPostponed] is in the error only when nothing
+// else is wrong.
+func Decode(ev *config.Evaluator, section string, t *Table, c Context) error {
+	var errs, postponed []error
+	for _, k := range t.keywords {
+		err := k.decode(ev, section, c)
+		switch {
+		case errors.Is(err, config.ErrPostponed):
+			postponed = append(postponed, err)
+		case err != nil:
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 0 {
+		errs = postponed
+	}
+	return errors.Join(errs...)
+}
+
+func (k *Keyword) decode(ev *config.Evaluator, section string, c Context) error {
+	if unmet, err := k.unmet(ev, section); err != nil || unmet != "" {
+		return err
+	}
+	text, found, err := ev.Value(section, k.Option)
+	if errors.Is(err, config.ErrRequired) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.written(ev, section), err)
+	}
+	if !found {
+		return nil
+	}
+	if err := k.Convert(text, c); err != nil {
+		return fmt.Errorf("%s: value %q: %w", k.written(ev, section), clip(text), err)
+	}
+	return nil
+}
+
+// written returns the key the value of the keyword comes from, for messages.
+func (k *Keyword) written(ev *config.Evaluator, section string) config.Key {
+	if _, key, found, err := ev.Raw(section, k.Option); err == nil && found {
+		return key
+	}
+	return config.Key{Section: section, Option: k.Name}
+}
+
+// Convert gives a text to the field, after checking the candidates.
+func (k *Keyword) Convert(text string, c Context) error {
+	if err := k.checkCandidate(text); err != nil {
+		return err
+	}
+	return k.set(text, c)
+}
+
+// IsList tells whether the value is made of words.
+func (k *Keyword) IsList() bool {
+	switch k.Type {
+	case TypeList, TypeSet, TypeLower, TypeShlex, TypeNodes, TypePeers:
+		return true
+	case TypeString, TypeInt, TypeBool, TypeTristate, TypeSize, TypeDuration, TypeUmask, TypeFileMode:
+		return false
+	}
+	return false
+}
+
+func (k *Keyword) checkCandidate(text string) error {
+	if len(k.Candidates) == 0 {
+		return nil
+	}
+	words := []string{strings.TrimSpace(text)}
+	if k.IsList() {
+		words = strings.Fields(text)
+	}
+	for _, w := range words {
+		if k.Type == TypeLower {
+			w = strings.ToLower(w)
+		}
+		if !slices.Contains(k.Candidates, w) {
+			return fmt.Errorf("%q is not one of %s%s", w, strings.Join(k.Candidates, ", "), didYouMean(nearest(w, k.Candidates)))
+		}
+	}
+	return nil
+}
+
+// unmet returns the first setting the keyword depends on that is not there.
+// "topology=flex" is in DEFAULT, ".mode=ovs" in the same section.
+func (k *Keyword) unmet(ev *config.Evaluator, section string) (string, error) {
+	for _, d := range k.Depends {
+		name, want, _ := strings.Cut(d, "=")
+		key := config.Key{Section: config.DefaultSection, Option: name}
+		if s, o, ok := strings.Cut(name, "."); ok {
+			key = config.Key{Section: s, Option: o}
+			if s == "" {
+				key.Section = section
+			}
+		}
+		o := config.Option{Name: key.Option, Scopable: true}
+		if ev.Options != nil {
+			if declared, ok := ev.Options(key.Section, key.Option); ok {
+				o = declared
+			}
+		}
+		got, _, err := ev.Value(key.Section, o)
+		if errors.Is(err, config.ErrRequired) || errors.Is(err, config.ErrPostponed) {
+			err = nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", key, err)
+		}
+		if !sameSetting(got, want) {
+			return d, nil
+		}
+	}
+	return "", nil
+}
+
+func sameSetting(got, want string) bool {
+	if got == want {
+		return true
+	}
+	a, errA := config.ParseBool(got)
+	b, errB := config.ParseBool(want)
+	return errA == nil && errB == nil && a == b
+}
+
+// clip keeps messages short.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

@@ -1,6 +1,9 @@
 package keyword
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
@@ -15,6 +18,7 @@ type Section struct {
 	// Types gives the keywords by driver type. "" holds those of an untyped
 	// section, or those common to every type.
 	Types       map[string]func() *Table
+	TypeDocs    map[string]string // what each driver does, full sentences
 	DefaultType string            // read when the section has no type
 	TypeAliases map[string]string // other names of a type
 }
@@ -27,43 +31,117 @@ type Schema struct {
 }
 
 // Find returns the declaration of an option of a section of doc, or an
-// [UnknownSectionError], [UnknownDriverError] or [UnknownKeywordError].
+// [UnknownSectionError], [UnknownDriverError] or [UnknownKeywordError]. In
+// DEFAULT are also found the keywords which sections inherit from it. doc tells
+// the driver of the section; nil is an empty document.
 func (s *Schema) Find(doc *config.Document, section, option string) (*Keyword, error) {
-	panic("to write")
+	return s.view(doc).find(section, option)
 }
 
-// Options is Find as an evaluator wants it.
+// Options is Find as an evaluator wants it: the tables are built once, so it
+// serves one goroutine and one state of the document.
 func (s *Schema) Options(doc *config.Document) func(section, option string) (config.Option, bool) {
-	panic("to write")
+	v := s.view(doc)
+	return func(section, option string) (config.Option, bool) {
+		k, err := v.find(section, option)
+		if err != nil {
+			return config.Option{}, false
+		}
+		return k.Option, true
+	}
 }
 
-// IsGroup tells whether name is that of indexed sections, as "fs" is.
-func (s *Schema) IsGroup(name string) bool { panic("to write") }
-
-// Driver returns the driver type of a section of doc, empty when untyped.
-func (s *Schema) Driver(doc *config.Document, section string) (string, error) { panic("to write") }
-
-// IsList tells whether a key is a list, for config.Change.Apply.
-func (s *Schema) IsList(doc *config.Document) func(config.Key) bool { panic("to write") }
-
-// Complete proposes the keys and values that continue prefix.
-func (s *Schema) Complete(doc *config.Document, prefix string) []string { panic("to write") }
-
-// Query selects what [Schema.Doc] tells.
-type Query struct {
-	Keyword string // "fs#1.type", "nodes"
-	Driver  string // "app.simple"
-	Depth   int    // heading depth
+// IsGroup tells whether name is that of indexed sections, as "fs" is. It is
+// meant for config.Change.Group.
+func (s *Schema) IsGroup(name string) bool {
+	d := s.declaration(name)
+	return d != nil && d.Indexed
 }
 
-// Doc returns the documentation of a keyword, of a driver, or of everything.
-func (s *Schema) Doc(doc *config.Document, q Query) (string, error) { panic("to write") }
-
-// Page is a page of the generated reference.
-type Page struct {
-	Name     string // file name without suffix, "app.simple"
-	Markdown string
+// IsList tells whether a key of doc is a list. It is meant for
+// config.Change.Apply: the section may be one the change is adding, so a
+// keyword of any driver of the section counts.
+func (s *Schema) IsList(doc *config.Document) func(config.Key) bool {
+	v := s.view(doc)
+	return func(k config.Key) bool {
+		if kw, err := v.find(k.Section, k.Option); err == nil {
+			return kw.IsList() || v.isOpen(k.Section)
+		}
+		d := s.declaration(baseName(k.Section))
+		if d == nil {
+			return false
+		}
+		for _, t := range d.typeNames() {
+			if kw := d.Types[t]().Find(k.Option); kw != nil {
+				return kw.IsList()
+			}
+		}
+		return false
+	}
 }
 
-// Pages returns the reference pages, one per section or driver.
-func (s *Schema) Pages() []Page { panic("to write") }
+// Driver returns the driver of a section of doc, as "app.simple"; empty when
+// the section has no type.
+func (s *Schema) Driver(doc *config.Document, section string) (string, error) {
+	p := s.view(doc).section(section)
+	return p.driver, p.err
+}
+
+func (s *Schema) declaration(name string) *Section {
+	for i := range s.Sections {
+		if s.Sections[i].Name == name {
+			return &s.Sections[i]
+		}
+	}
+	return nil
+}
+
+// allows tells whether the keyword is for the objects of the schema.
+func (s *Schema) allows(k *Keyword) bool {
+	return s.Kind == "" || len(k.Kinds) == 0 || slices.Contains(k.Kinds, s.Kind)
+}
+
+// typeNames lists the driver types, sorted, without the common table.
+func (d *Section) typeNames() []string {
+	names := slices.Sorted(maps.Keys(d.Types))
+	return slices.DeleteFunc(names, func(n string) bool { return n == "" })
+}
+
+// typed tells whether the keywords depend on a driver.
+func (d *Section) typed() bool {
+	for name := range d.Types {
+		if name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// tables builds the keywords of a driver type: its own, then the common ones.
+func (d *Section) tables(typ string) []*Table {
+	var out []*Table
+	for _, build := range []func() *Table{d.Types[typ], d.Types[""]} {
+		if build != nil {
+			out = append(out, build())
+		}
+		if typ == "" {
+			break
+		}
+	}
+	return out
+}
+
+// typeKeyword is the keyword that chooses the driver.
+func (d *Section) typeKeyword() *Keyword {
+	return &Keyword{
+		Definition: Definition{
+			Option: config.Option{
+				Name: "type", Inherit: config.LeafOnly, Default: d.DefaultType, Required: d.DefaultType == "",
+			},
+			Type:       TypeString,
+			Help:       "Names the driver, which decides what the other keywords of the section are.",
+			Candidates: d.typeNames(),
+		},
+		set: func(string, Context) error { return nil },
+	}
+}

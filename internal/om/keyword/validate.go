@@ -1,6 +1,13 @@
 package keyword
 
-import "github.com/holdfast-ops/holdfast/internal/om/config"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+)
 
 // Level is how bad an alert is.
 type Level string
@@ -16,9 +23,21 @@ type Alert struct {
 	Level   Level  `json:"level"`
 	Kind    string `json:"kind"` // one of the Alert constants
 	Section string `json:"section"`
-	Option  string `json:"option"` // with its scope
+	Option  string `json:"option"` // with its scope, empty when the section itself is wrong
 	Driver  string `json:"driver"`
-	Comment string `json:"comment"`
+	Comment string `json:"comment"` // the whole message
+}
+
+// Key names what the alert is about, as "app#1.start@n1".
+func (a Alert) Key() string {
+	switch {
+	case a.Option == "":
+		return a.Section
+	case a.Section == config.DefaultSection:
+		return a.Option
+	default:
+		return a.Section + "." + a.Option
+	}
 }
 
 // The kinds of alerts.
@@ -36,5 +55,159 @@ const (
 	AlertDepends        = "depends"
 )
 
-// Validate checks the whole document of ev, as the node of ev reads it.
-func (s *Schema) Validate(ev *config.Evaluator, c Context) []Alert { panic("to write") }
+// Validate checks the whole document of ev, as the node of ev reads it: another
+// node may read other scopes, so the caller goes through the nodes. Values known
+// only at run time are taken as right.
+func (s *Schema) Validate(ev *config.Evaluator, c Context) []Alert {
+	seen := *ev
+	view := s.view(ev.Doc)
+	if seen.Options == nil {
+		seen.Options = s.Options(ev.Doc)
+	}
+	v := validation{view: view, ev: &seen, context: c}
+	names := ev.Doc.Sections()
+	if s.declaration(config.DefaultSection) != nil && !ev.Doc.Has(config.DefaultSection) {
+		names = slices.Insert(names, 0, config.DefaultSection)
+	}
+	for _, name := range names {
+		v.checkSection(name)
+	}
+	for _, d := range ev.Doc.Duplicates() {
+		lines := make([]string, 0, len(d.Lines))
+		for _, n := range d.Lines {
+			lines = append(lines, fmt.Sprint(n))
+		}
+		v.warn(AlertDuplicate, d.Key, "", "written %d times, on lines %s: only the last one is read", len(d.Lines), strings.Join(lines, ", "))
+	}
+	return v.alerts
+}
+
+// A validation gathers the alerts of a document.
+type validation struct {
+	*view
+
+	ev      *config.Evaluator
+	context Context
+	alerts  []Alert
+}
+
+func (v *validation) add(level Level, kind string, k config.Key, driver, comment string) {
+	name := k.Option
+	if k.Scope != "" {
+		name += "@" + k.Scope
+	}
+	a := Alert{Level: level, Kind: kind, Section: k.Section, Option: name, Driver: driver, Comment: comment}
+	if !slices.Contains(v.alerts, a) {
+		v.alerts = append(v.alerts, a)
+	}
+}
+
+func (v *validation) fail(kind string, k config.Key, driver, comment string) {
+	v.add(LevelError, kind, k, driver, comment)
+}
+
+func (v *validation) warn(kind string, k config.Key, driver, format string, a ...any) {
+	v.add(LevelWarning, kind, k, driver, k.String()+": "+fmt.Sprintf(format, a...))
+}
+
+func (v *validation) checkSection(name string) {
+	p := v.section(name)
+	if p.err != nil {
+		v.unknownPlace(name, p.err)
+		return
+	}
+	keywords := v.keywords(p)
+	for _, key := range v.doc.Keys(name) {
+		k := v.checkKey(key, p)
+		if k != nil && !slices.ContainsFunc(keywords, func(o *Keyword) bool { return o.Name == k.Name }) {
+			keywords = append(keywords, k)
+		}
+	}
+	for _, k := range keywords {
+		v.checkValue(name, k, p)
+	}
+}
+
+func (v *validation) unknownPlace(name string, err error) {
+	var driver *UnknownDriverError
+	if !errors.As(err, &driver) {
+		v.fail(AlertUnknownSection, config.Key{Section: name}, "", err.Error())
+		return
+	}
+	kind, label := AlertUnknownDriver, baseName(name)+"."+driver.Type
+	if driver.Type == "" {
+		kind, label = AlertRequired, ""
+	}
+	v.fail(kind, config.Key{Section: name, Option: "type"}, label, err.Error())
+}
+
+// checkKey checks a line, whatever its value, and returns its keyword.
+func (v *validation) checkKey(key config.Key, p *place) *Keyword {
+	k, err := v.find(key.Section, key.Option)
+	if err != nil {
+		v.fail(AlertUnknownKeyword, key, p.driver, err.Error())
+		return nil
+	}
+	switch {
+	case key.Scope == "":
+	case !k.Option.Scopable:
+		v.fail(AlertScoping, key, p.driver, key.String()+": this keyword is the same on every node: write it without @"+key.Scope)
+	case !v.knownScope(key.Scope):
+		v.warn(AlertScoping, key, p.driver, "%s is none of the nodes of the object, nor nodes, drpnodes or encapnodes: nobody reads this line", key.Scope)
+	}
+	if k.Deprecation != "" {
+		v.warn(AlertDeprecated, key, p.driver, "deprecated: %s", k.Deprecation)
+	}
+	if unmet, err := k.unmet(v.ev, key.Section); err == nil && unmet != "" {
+		v.warn(AlertDepends, key, p.driver, "read only with %s", strings.TrimPrefix(unmet, "."))
+	}
+	return k
+}
+
+func (v *validation) knownScope(scope string) bool {
+	s := v.ev.Scope
+	switch scope {
+	case "nodes", "drpnodes", "encapnodes", s.Node:
+		return true
+	}
+	return len(s.Nodes) == 0 || slices.Contains(s.Nodes, scope) || slices.Contains(s.DRPNodes, scope) || slices.Contains(s.EncapNodes, scope)
+}
+
+// checkValue checks what the node reads for a keyword of a section.
+func (v *validation) checkValue(section string, k *Keyword, p *place) {
+	if unmet, err := k.unmet(v.ev, section); err == nil && unmet != "" {
+		return
+	}
+	raw, key, found, err := v.ev.Raw(section, k.Option)
+	if err != nil {
+		v.fail(AlertEvaluation, config.Key{Section: section, Option: k.Name}, p.driver, err.Error())
+		return
+	}
+	if !found {
+		if k.Option.Required && k.Option.Default == "" {
+			key = config.Key{Section: section, Option: k.Name}
+			v.fail(AlertRequired, key, p.driver, key.String()+": required, and not set")
+		}
+		return
+	}
+	if section == config.DefaultSection && p.find(k.Name) == nil && strings.ContainsAny(raw, "{$") {
+		return // evaluated in the sections that inherit it
+	}
+	text, _, err := v.ev.Value(section, k.Option)
+	switch {
+	case errors.Is(err, config.ErrPostponed):
+		return
+	case err != nil:
+		v.fail(AlertEvaluation, key, p.driver, key.String()+": "+err.Error())
+		return
+	case k.Name == "type" && p.driver != "" && p.find("type") == nil:
+		return // the driver was found
+	}
+	if err := k.checkCandidate(text); err != nil {
+		v.fail(AlertCandidate, key, p.driver, key.String()+": "+err.Error())
+		return
+	}
+	if err := k.set(text, v.context); err != nil {
+		v.fail(AlertConversion, key, p.driver, fmt.Sprintf("%s: value %q: %s", key, clip(text), err))
+	}
+}

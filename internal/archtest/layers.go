@@ -1,0 +1,171 @@
+package archtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Layer is a set of packages at one height: they import lower layers freely,
+// each other only as [Table.Beside] says.
+type Layer struct {
+	Name     string
+	Packages []string // patterns, the first that matches wins over later layers
+	// Pure layers decide and do nothing: they import no package that acts on the
+	// machine or shares memory, and no library. They also import each other, but
+	// only the ones listed before.
+	Pure bool
+}
+
+// Edge lets packages import others of their own layer, or a pure package one
+// it could not import else, and says why.
+type Edge struct{ From, To, Why string }
+
+// Ban keeps packages out of a binary, however deep.
+type Ban struct{ Binary, Packages, Why string }
+
+// Table is an architecture.
+type Table struct {
+	Layers []Layer // from the ground up
+	Beside []Edge
+	Bans   []Ban
+}
+
+// Layers returns the architecture of this module. docs/architecture.md shows it.
+func Layers() Table {
+	return Table{
+		Layers: []Layer{
+			{Name: "ground", Packages: []string{"internal/retry", "internal/secret", "internal/sse", "internal/host/..."}},
+			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest"}},
+			{Name: "pure", Pure: true, Packages: []string{
+				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/schema",
+				"internal/om/cluster", "internal/om/event", "internal/om/schedule", "internal/om/orchestrate", "internal/om/simulate",
+			}},
+			{Name: "contract", Packages: []string{"internal/om/resource", "internal/om/api"}},
+			{Name: "doers", Packages: []string{
+				"internal/om/store", "internal/om/datastore", "internal/om/logbook", "internal/om/driver/...",
+				"internal/om/instance", "internal/om/auth", "internal/om/client",
+			}},
+			{Name: "assembly", Packages: []string{"internal/om/daemon/...", "internal/om/command/..."}},
+			{Name: "main", Packages: []string{"cmd/..."}},
+		},
+		Beside: []Edge{
+			{"internal/host/...", "internal/retry", "the runner polls for the end of a process group"},
+			{"internal/host/hosttest", "internal/host", "the doubles of host"},
+			{"internal/cli/...", "internal/cli/...", "one kit"},
+			{"internal/linux/...", "internal/linux/...", "kernel facilities build on each other"},
+			{"internal/om/datastore", "internal/om/store", "the keys of cfg, sec and usr objects are in their configuration"},
+			{"internal/om/instance", "internal/om/store", "the settings of an instance are in its configuration"},
+			{"internal/om/instance", "internal/om/datastore", "configs and secrets go in the environment of actions"},
+			{"internal/om/instance", "internal/om/logbook", "actions are logged per instance"},
+			{"internal/om/driver/all", "internal/om/driver/...", "the one list of every driver"},
+			{"internal/om/driver/drivertest", "internal/om/instance", "the conformance suite runs drivers as the engine does"},
+			{"internal/om/daemon", "internal/om/daemon/...", "wires the subsystems"},
+			{"internal/om/daemon/...", "internal/om/daemon/bus", "subsystems talk through it"},
+			{"internal/om/daemon/...", "internal/om/daemon/state", "the one view of the cluster"},
+			{"internal/om/daemon/monitor", "internal/om/daemon/executor", "carries out what it decides"},
+			{"internal/om/command/...", "internal/om/command/...", "one command tree"},
+		},
+		Bans: []Ban{
+			{"ox", "internal/om/driver/...", "the remote client never acts on its host"},
+			{"ox", "internal/om/instance", "the remote client never acts on its host"},
+			{"ox", "internal/om/store", "the remote client reads no local configuration"},
+			{"ox", "internal/om/daemon/...", "the remote client is no agent"},
+			{"ox", "internal/linux/...", "the remote client runs on other systems too"},
+		},
+	}
+}
+
+// impure lists what a pure package must not import of the standard library.
+var impure = [...]string{
+	"os", "os/exec", "os/signal", "os/user", "net", "net/http", "sync", "sync/atomic", "syscall",
+	"math/rand", "math/rand/v2", "crypto/rand", "runtime", "log", "log/slog", "path/filepath", "unsafe",
+}
+
+// Check returns what breaks the table, one line each.
+func (t Table) Check(packages []Package) []string {
+	var found []string
+	for _, p := range packages {
+		at, layer := t.place(p.Dir)
+		if layer < 0 {
+			found = append(found, p.Dir+": in no layer: add it to Layers")
+			continue
+		}
+		for _, imported := range p.Imports {
+			if why := t.refuse(p.Dir, at, layer, imported); why != "" {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", p.Dir, imported, why))
+			}
+		}
+	}
+	return found
+}
+
+// place returns the layer of a folder and its position there.
+func (t Table) place(dir string) (at, layer int) {
+	for i, l := range t.Layers {
+		for j, pattern := range l.Packages {
+			if within(dir, pattern) {
+				return j, i
+			}
+		}
+	}
+	return -1, -1
+}
+
+// refuse says why a folder may not import a package, "" when it may.
+func (t Table) refuse(dir string, at, layer int, imported string) string {
+	if t.beside(dir, imported) {
+		return ""
+	}
+	from := t.Layers[layer]
+	if !ours(imported) {
+		if !from.Pure {
+			return ""
+		}
+		if slices.Contains(impure[:], imported) {
+			return "pure packages act on nothing and share nothing"
+		}
+		if !standard(imported) {
+			return "pure packages need no library"
+		}
+		return ""
+	}
+	toAt, to := t.place(imported)
+	switch {
+	case to < 0:
+		return "in no layer"
+	case to > layer:
+		return fmt.Sprintf("layer %s is above %s", t.Layers[to].Name, from.Name)
+	case to < layer && !from.Pure:
+		return ""
+	case to < layer:
+		return "pure packages import each other only"
+	case !from.Pure:
+		return "same layer, and no edge in Beside says why"
+	case toAt >= at:
+		return "pure packages import only those listed before them"
+	}
+	return ""
+}
+
+func (t Table) beside(dir, imported string) bool {
+	return slices.ContainsFunc(t.Beside, func(e Edge) bool {
+		return within(dir, e.From) && within(imported, e.To)
+	})
+}
+
+// CheckBinary returns which packages are linked into a binary against a ban.
+func (t Table) CheckBinary(binary string, packages []string) []string {
+	var found []string
+	for _, ban := range t.Bans {
+		if ban.Binary != binary {
+			continue
+		}
+		for _, p := range packages {
+			if within(strings.TrimPrefix(p, Module+"/"), ban.Packages) {
+				found = append(found, fmt.Sprintf("%s contains %s: %s", binary, p, ban.Why))
+			}
+		}
+	}
+	return found
+}

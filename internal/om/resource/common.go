@@ -9,7 +9,6 @@ import (
 
 // Common are the settings every resource has, whatever its driver.
 type Common struct {
-	Type         string
 	Desc         string
 	Tags         []string
 	Subset       string
@@ -60,7 +59,6 @@ func Table(c *Common, d Driver) *keyword.Table {
 }
 
 func (c *Common) declare(t *keyword.Table, d Driver) {
-	t.String(&c.Type, "type", "The driver of the resource, among those of its group.")
 	if _, ok := d.(Starter); ok {
 		t.String(&c.Desc, "desc", "Says in a few words what the resource is for. It is shown in the resource info.").Scopable().Eg("front end of the shop")
 	}

@@ -9,6 +9,7 @@ package resource
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
@@ -76,24 +77,47 @@ type (
 	Informer interface {
 		Info(ctx context.Context) (map[string]string, error)
 	}
+	// Executor lists the executions of a task in progress.
+	Executor interface {
+		Executions() ([]cluster.Running, error)
+	}
 	// Sorter orders resources of one set: lower keys start first.
 	Sorter interface{ SortKey() string }
 )
 
 // Env is what a driver is given of its surroundings.
 type Env struct {
-	Host     host.Host
-	Path     object.Path
-	ObjectID string
-	RID      string // "app#1"
-	StateDir string // private directory of the resource, made by whoever writes in it
-	Cgroup   string // "/opensvc.slice/...": where its processes go, empty when not grouped
-	Log      *slog.Logger
-	// Vars is the environment of the commands run for the resource, KEY=value.
+	Host       host.Host
+	Path       object.Path
+	ObjectID   string
+	RID        string // "app#1"
+	StateDir   string // private directory of the resource, made by whoever writes in it
+	CommandDir string // where relative commands are searched first, "<etc>/<name>.d"
+	Cgroup     string // "/opensvc.slice/...": where its processes go, empty when not grouped
+	Log        *slog.Logger
+	// Vars is the whole environment of the commands run for the resource, KEY=value.
 	Vars []string
 	// Data reads a key of a cfg or sec object ("VAR=name/key" environments).
-	Data  func(path object.Path, key string) ([]byte, error)
-	Force bool // the action asked to override safety checks
+	Data    func(path object.Path, key string) ([]byte, error)
+	Session string // id of the action in progress
+	Force   bool   // the action asked to override safety checks
+	Confirm bool   // the action answers yes to the confirmations
+}
+
+// Infof logs, for people, what is done to the resource.
+func (e Env) Infof(format string, a ...any) { e.logf(slog.LevelInfo, format, a...) }
+
+// Warnf logs what went wrong without being fatal.
+func (e Env) Warnf(format string, a ...any) { e.logf(slog.LevelWarn, format, a...) }
+
+// Errorf logs what failed.
+func (e Env) Errorf(format string, a ...any) { e.logf(slog.LevelError, format, a...) }
+
+// logf writes sentences: they are what a person reads while an action goes on.
+func (e Env) logf(level slog.Level, format string, a ...any) {
+	if e.Log != nil {
+		e.Log.Log(context.Background(), level, fmt.Sprintf(format, a...)) //nolint:sloglint,contextcheck // see above; handlers need no context
+	}
 }
 
 // Spec declares a driver.

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/linux/launch"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+	"github.com/holdfast-ops/holdfast/internal/om/resource/process"
+	"github.com/holdfast-ops/holdfast/internal/retry"
+)
+
+// Simple is the driver of applications that stay in the foreground.
+var Simple = resource.Spec{
+	Group: "app",
+	Name:  "simple",
+	Doc:   "A process that stays in the foreground. The agent leaves it running in the background, in a session and a control group of its own, and knows it by its number and the instant it started.",
+	Kinds: []object.Kind{object.KindSvc},
+	New:   func(e resource.Env) resource.Driver { return &simple{commands: commands{env: e}} },
+}
+
+type simple struct {
+	commands
+	startGrace time.Duration
+}
+
+// Keywords implements [resource.Driver].
+func (a *simple) Keywords(k *keyword.Table) {
+	a.declare(k,
+		"The command of the process; true calls the script. It must stay in the foreground: its process is the application.",
+		"A command run before the termination signals, to end the application its own way; true calls the script. Its failure is logged, then the signals are sent.",
+		"A command that decides the status instead of the presence of the process, by retcodes; true calls the script.")
+	k.Duration(&a.startGrace, "start_grace", "How long the process must live for its start to be a success. A process that ends sooner is a failed start, whatever its exit status.").Default("100ms").Scopable().Eg("2s")
+}
+
+// record is where the identity of the process is kept.
+func (a *simple) record() string { return filepath.Join(a.env.StateDir, "process") }
+
+// Status implements [resource.Driver].
+func (a *simple) Status(ctx context.Context) resource.State {
+	if state, ok := a.checked(ctx); ok {
+		return state
+	}
+	found, err := a.find()
+	switch {
+	case err != nil:
+		return resource.State{Status: cluster.Warn, Log: []cluster.ResourceLogEntry{{Level: "error", Message: err.Error()}}}
+	case found.mainAlive:
+		return resource.State{Status: cluster.Up, Info: map[string]any{"pid": found.main.Pid}}
+	case len(found.others) > 0:
+		return resource.State{Status: cluster.Warn, Log: []cluster.ResourceLogEntry{{
+			Level:   "warn",
+			Message: fmt.Sprintf("process %d has ended but left %s running", found.main.Pid, pids(found.others)),
+		}}}
+	}
+	return resource.State{Status: cluster.Down}
+}
+
+// Start implements [resource.Starter].
+func (a *simple) Start(ctx context.Context) error {
+	command, ok, err := process.Verb(a.start, a.script, "start")
+	if !ok || err != nil {
+		return err
+	}
+	argv, err := process.Parse(command)
+	if err != nil {
+		return err
+	}
+	o := a.Options(a.env, argv)
+	o.Record = a.record()
+	c, shown, err := a.Command(a.env, o)
+	if err != nil {
+		return err
+	}
+	a.env.Infof("run: %s", shown)
+	p, err := a.env.Host.Runner.Start(c)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }() // ends with the process, or with this program
+	if err := a.executed(ctx, p.Pid()); err != nil {
+		return err
+	}
+	grace := time.NewTimer(a.startGrace)
+	defer grace.Stop()
+	select {
+	case err := <-ended:
+		return a.tooShort(argv, err)
+	case <-ctx.Done():
+		return fmt.Errorf("start %s: %w", argv[0], context.Cause(ctx))
+	case <-grace.C:
+		return nil
+	}
+}
+
+// executed waits until the new process has written who it is, or has ended: it
+// becomes the command right after.
+func (a *simple) executed(ctx context.Context, pid int) error {
+	often := retry.Policy{Interval: time.Millisecond, Max: 20 * time.Millisecond}
+	return retry.Until(ctx, often, func(context.Context) (bool, error) {
+		r, err := launch.ReadRecord(a.record())
+		if err == nil && r.Pid == pid {
+			return true, nil
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return false, err
+		}
+		return !exists(pid), nil
+	})
+}
+
+// tooShort says how a process ended that should still run.
+func (a *simple) tooShort(argv []string, err error) error {
+	if r, rerr := launch.ReadRecord(a.record()); rerr == nil && r.Error != "" {
+		return errors.New(r.Error)
+	}
+	name := strings.Join(argv, " ")
+	var exit *host.ExitError
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s: ended within %s of its start, with exit status 0: a simple app stays in the foreground, use type = forking for a command that leaves", name, a.startGrace)
+	case errors.As(err, &exit):
+		exit.Argv = argv
+		return fmt.Errorf("ended within %s of its start: %w", a.startGrace, exit)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+var (
+	_ resource.Starter  = (*simple)(nil)
+	_ resource.Stopper  = (*simple)(nil)
+	_ resource.Informer = (*simple)(nil)
+)

@@ -1,0 +1,78 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+)
+
+// Run executes the command written in a keyword and waits for its end, at most
+// timeout when it is not zero. Output lines are logged.
+func (s *Settings) Run(ctx context.Context, e resource.Env, text string, timeout time.Duration) error {
+	argv, err := Parse(text)
+	if err != nil {
+		return err
+	}
+	c, shown, err := s.Command(e, s.Options(e, argv))
+	if err != nil {
+		return err
+	}
+	e.Infof("run: %s", shown)
+	c.OnLine = func(stderr bool, line string) {
+		if stderr {
+			e.Errorf("%s", line)
+		} else {
+			e.Infof("%s", line)
+		}
+	}
+	_, err = run(ctx, e, c, argv, timeout)
+	return err
+}
+
+// Ask executes the command written in a keyword, without a word in the logs, and
+// returns its output and its exit status. The error tells that it could not run
+// to its end.
+func (s *Settings) Ask(ctx context.Context, e resource.Env, text string, timeout time.Duration) (out host.Output, code int, err error) {
+	argv, err := Parse(text)
+	if err != nil {
+		return out, 0, err
+	}
+	c, _, err := s.Command(e, s.Options(e, argv))
+	if err != nil {
+		return out, 0, err
+	}
+	out, err = run(ctx, e, c, argv, timeout)
+	var exit *host.ExitError
+	if errors.As(err, &exit) && exit.Signal == 0 && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+		return out, exit.Code, nil
+	}
+	return out, 0, err
+}
+
+func run(ctx context.Context, e resource.Env, c host.Cmd, argv []string, timeout time.Duration) (host.Output, error) {
+	if timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("still running after %s", timeout))
+		defer cancel()
+		ctx = limited
+	}
+	out, err := e.Host.Runner.Run(ctx, c)
+	var exit *host.ExitError
+	if errors.As(err, &exit) {
+		exit.Argv = argv // what was configured, not how it is launched
+	}
+	return out, err
+}
+
+// FirstOf is the first duration that is set.
+func FirstOf(durations ...time.Duration) time.Duration {
+	for _, d := range durations {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
+}

@@ -1,7 +1,20 @@
 // Package all is the one list of every resource driver.
 package all
 
-import "github.com/holdfast-ops/holdfast/internal/om/resource"
+import (
+	"github.com/holdfast-ops/holdfast/internal/om/driver/app"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/fs"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/task"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+)
 
 // Registry returns the drivers of this build.
-func Registry() *resource.Registry { return resource.NewRegistry() }
+func Registry() *resource.Registry {
+	return resource.NewRegistry(
+		fs.Directory,
+		fs.Flag,
+		app.Forking,
+		app.Simple,
+		task.Host,
+	)
+}

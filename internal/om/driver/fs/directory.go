@@ -1,0 +1,233 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/launch"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+)
+
+// Directory is the driver of directories.
+var Directory = resource.Spec{
+	Group: "fs",
+	Name:  "directory",
+	Doc:   "A directory with an owner and a mode. It is made when the object is provisioned or started, left in place when it is stopped, and removed with all it holds when the object is unprovisioned. Its status is n/a while it is there: a directory alone does not make an instance up.",
+	Kinds: []object.Kind{object.KindSvc, object.KindVol},
+	New:   func(e resource.Env) resource.Driver { return &directory{env: e} },
+}
+
+type directory struct {
+	env               resource.Env
+	path, user, group string
+	perm              *iofs.FileMode
+}
+
+// Keywords implements [resource.Driver].
+func (d *directory) Keywords(k *keyword.Table) {
+	k.String(&d.path, "path", "The directory, as an absolute name.").Required().Scopable().Eg("/srv/{fqdn}/data")
+	k.String(&d.user, "user", "The owner of the directory, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
+	k.String(&d.group, "group", "The group of the directory, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
+	k.FileMode(&d.perm, "perm", "The mode of the directory, in octal. By default a new directory is made with 755, and an existing one is left as it is.").Scopable().DefaultText("755 for a new directory").Eg("2750")
+}
+
+// SortKey implements [resource.Sorter]: what contains comes before what is in it.
+func (d *directory) SortKey() string { return filepath.Clean(d.path) }
+
+// Status implements [resource.Driver].
+func (d *directory) Status(context.Context) resource.State {
+	state := resource.State{Label: d.path, Status: cluster.NotApplicable}
+	remark := func(level, format string, a ...any) {
+		state.Log = append(state.Log, cluster.ResourceLogEntry{Level: level, Message: fmt.Sprintf(format, a...)})
+	}
+	info, err := os.Stat(d.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		state.Status = cluster.Down
+		return state
+	case err != nil:
+		state.Status = cluster.Warn
+		remark("error", "%s", err)
+		return state
+	case !info.IsDir():
+		state.Status = cluster.Warn
+		remark("error", "%s is not a directory", d.path)
+		return state
+	}
+	if mode := info.Mode() & modeBits; d.perm != nil && mode != *d.perm&modeBits {
+		remark("warn", "mode is %s, should be %s", octal(mode), octal(*d.perm))
+	}
+	uid, gid, err := d.owner()
+	if err != nil {
+		remark("error", "%s", err)
+		return state
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		if uid >= 0 && int(st.Uid) != uid {
+			remark("warn", "owner is %d, should be %s", st.Uid, d.user)
+		}
+		if gid >= 0 && int(st.Gid) != gid {
+			remark("warn", "group is %d, should be %s", st.Gid, d.group)
+		}
+	}
+	return state
+}
+
+// Start implements [resource.Starter].
+func (d *directory) Start(context.Context) error { return d.install() }
+
+// Stop implements [resource.Stopper]: the directory stays.
+func (*directory) Stop(context.Context) error { return nil }
+
+// Provision implements [resource.Provisioner].
+func (d *directory) Provision(context.Context) error { return d.install() }
+
+// Provisioned implements [resource.Provisioneder].
+func (d *directory) Provisioned(context.Context) (cluster.Provisioned, error) {
+	info, err := os.Stat(d.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return cluster.ProvisionedFalse, nil
+	case err != nil:
+		return cluster.ProvisionedUndef, err
+	case !info.IsDir():
+		return cluster.ProvisionedUndef, fmt.Errorf("%s is not a directory", d.path)
+	}
+	return cluster.ProvisionedTrue, nil
+}
+
+func (d *directory) install() (err error) {
+	if !filepath.IsAbs(d.path) {
+		return fmt.Errorf("path %q is not absolute", d.path)
+	}
+	uid, gid, err := d.owner()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(d.path); errors.Is(err, os.ErrNotExist) {
+		d.env.Infof("make directory %s", d.path)
+	}
+	if err := os.MkdirAll(d.path, 0o755); err != nil { //nolint:gosec // perm is what tightens it
+		return err
+	}
+	// One descriptor for all that follows: nobody can put a link in its place
+	// between a look and a change.
+	dir, err := os.OpenFile(d.path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && (uid >= 0 && int(st.Uid) != uid || gid >= 0 && int(st.Gid) != gid) {
+		d.env.Infof("set owner of %s to %s:%s", d.path, d.user, d.group)
+		if err := dir.Chown(uid, gid); err != nil {
+			return err
+		}
+		if info, err = dir.Stat(); err != nil { // a change of owner may drop bits
+			return err
+		}
+	}
+	if d.perm != nil && info.Mode()&modeBits != *d.perm&modeBits {
+		d.env.Infof("set mode of %s to %s", d.path, octal(*d.perm))
+		return dir.Chmod(*d.perm)
+	}
+	return nil
+}
+
+// Unprovision implements [resource.Unprovisioner].
+func (d *directory) Unprovision(context.Context) error {
+	if !filepath.IsAbs(d.path) {
+		return fmt.Errorf("path %q is not absolute", d.path)
+	}
+	real, err := filepath.EvalSymlinks(d.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if Protected(real) {
+		return fmt.Errorf("%s is a directory of the system: it is never removed, remove by hand what it should not hold", real)
+	}
+	d.env.Infof("remove directory %s", d.path)
+	// The parent is held, so that what is removed is the entry that was looked
+	// at, and links found in it are removed, not followed.
+	parent, err := os.OpenRoot(filepath.Dir(real))
+	if err != nil {
+		return err
+	}
+	err = errors.Join(parent.RemoveAll(filepath.Base(real)), parent.Close())
+	if err != nil || real == filepath.Clean(d.path) {
+		return err
+	}
+	if info, err := os.Lstat(d.path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return os.Remove(d.path)
+	}
+	return nil
+}
+
+// Protected reports whether a directory, given by its real name, is one that the
+// agent never removes: those of the system, and those that contain one of them.
+func Protected(real string) bool {
+	real = filepath.Clean(real)
+	if filepath.Dir(real) == "/" {
+		return true
+	}
+	return slices.Contains([]string{
+		"/etc/opensvc", "/run/lock", "/run/user", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/local/bin",
+		"/usr/local/lib", "/usr/local/sbin", "/usr/sbin", "/usr/share", "/var/cache", "/var/lib", "/var/lib/opensvc", "/var/log",
+		"/var/opt", "/var/run", "/var/spool", "/var/tmp",
+	}, real)
+}
+
+// owner gives the numbers of the owner and group wanted, -1 for as it is.
+func (d *directory) owner() (uid, gid int, err error) {
+	uid, gid = -1, -1
+	if d.user != "" {
+		if uid, err = launch.UserID(d.user); err != nil {
+			return -1, -1, err
+		}
+	}
+	if d.group != "" {
+		if gid, err = launch.GroupID(d.group); err != nil {
+			return -1, -1, err
+		}
+	}
+	return uid, gid, nil
+}
+
+// modeBits are the bits of a mode that chmod sets.
+const modeBits = iofs.ModePerm | iofs.ModeSetuid | iofs.ModeSetgid | iofs.ModeSticky
+
+// octal prints a mode as it is written in a configuration.
+func octal(m iofs.FileMode) string {
+	bits := uint32(m.Perm())
+	for bit, value := range map[iofs.FileMode]uint32{iofs.ModeSetuid: 0o4000, iofs.ModeSetgid: 0o2000, iofs.ModeSticky: 0o1000} {
+		if m&bit != 0 {
+			bits |= value
+		}
+	}
+	return fmt.Sprintf("%o", bits)
+}
+
+var (
+	_ resource.Starter       = (*directory)(nil)
+	_ resource.Stopper       = (*directory)(nil)
+	_ resource.Provisioner   = (*directory)(nil)
+	_ resource.Provisioneder = (*directory)(nil)
+	_ resource.Unprovisioner = (*directory)(nil)
+	_ resource.Sorter        = (*directory)(nil)
+)

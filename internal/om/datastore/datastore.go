@@ -1,9 +1,21 @@
 // Package datastore reads and writes the keys of the cfg, sec and usr objects.
+//
+// A key is an option of the data section. Those of a cfg are readable:
+// "literal:<text>", or "base64:<...>" when a text could not hold the bytes.
+// Those of a sec or of a usr are sealed: "crypt:1:<base64>", where 1 is the
+// version of the scheme. The sealing key is derived from the cluster secret, and
+// what is sealed is tied to the object and to the name of the key, so that a
+// value moved elsewhere does not open.
 package datastore
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
@@ -14,29 +26,212 @@ type Data struct{ store *store.Store }
 // New returns the data of the objects of s.
 func New(s *store.Store) *Data { return &Data{store: s} }
 
+const section = "data"
+
+// KeyNotFoundError says that an object has no such key.
+type KeyNotFoundError struct {
+	Path object.Path
+	Key  string
+}
+
+// Error names the object and the key.
+func (e *KeyNotFoundError) Error() string { return fmt.Sprintf("%s: no key %s", e.Path, e.Key) }
+
+// KeyExistsError refuses to add a key which is there already.
+type KeyExistsError struct {
+	Path object.Path
+	Key  string
+}
+
+// Error says what to do instead.
+func (e *KeyExistsError) Error() string {
+	return fmt.Sprintf("%s: key %s exists already: change it, or remove it first", e.Path, e.Key)
+}
+
 // Keys returns the names of the keys of an object, sorted.
-func (d *Data) Keys(p object.Path) ([]string, error) { panic("to write") }
+func (d *Data) Keys(p object.Path) ([]string, error) {
+	f, err := d.load(p)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, k := range f.Doc.Keys(section) {
+		names = append(names, keyName(k))
+	}
+	slices.Sort(names)
+	return names, nil
+}
 
-// Decode returns the value of a key.
-func (d *Data) Decode(p object.Path, key string) ([]byte, error) { panic("to write") }
+// Has reports whether an object has a key.
+func (d *Data) Has(p object.Path, key string) (bool, error) {
+	f, err := d.load(p)
+	if err != nil {
+		return false, err
+	}
+	k, err := parseKey(key)
+	if err != nil {
+		return false, err
+	}
+	_, ok := f.Doc.Get(k)
+	return ok, nil
+}
 
-// Set writes a key, adding or replacing it.
+// Decode returns the value of a key. A missing key is a *[KeyNotFoundError].
+func (d *Data) Decode(p object.Path, key string) ([]byte, error) {
+	f, err := d.load(p)
+	if err != nil {
+		return nil, err
+	}
+	return d.decode(p, f.Doc, key)
+}
+
+func (d *Data) decode(p object.Path, doc *config.Document, key string) ([]byte, error) {
+	k, err := parseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := doc.Get(k)
+	if !ok {
+		return nil, &KeyNotFoundError{Path: p, Key: key}
+	}
+	value, err := d.codec(p, key).decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: key %s: %w", p, key, err)
+	}
+	return value, nil
+}
+
+// Set gives a key a value, whether or not it exists.
 func (d *Data) Set(ctx context.Context, p object.Path, key string, value []byte) error {
-	panic("to write")
+	return d.SetAll(ctx, p, map[string][]byte{key: value})
 }
 
-// SetAll writes several keys in one commit.
+// SetAll gives several keys their values, in one commit.
 func (d *Data) SetAll(ctx context.Context, p object.Path, values map[string][]byte) error {
-	panic("to write")
+	f, err := d.load(p)
+	if err != nil {
+		return err
+	}
+	var c config.Change
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		op, err := d.set(p, f.Doc, key, values[key])
+		if err != nil {
+			return err
+		}
+		if op != nil {
+			c.Set = append(c.Set, *op)
+		}
+	}
+	if len(c.Set) == 0 {
+		return nil
+	}
+	_, err = d.store.Update(ctx, p, c)
+	return err
 }
 
-// Add writes a key which does not exist.
+// Add gives a value to a key which does not exist.
 func (d *Data) Add(ctx context.Context, p object.Path, key string, value []byte) error {
-	panic("to write")
+	has, err := d.Has(p, key)
+	if err != nil {
+		return err
+	}
+	if has {
+		return &KeyExistsError{Path: p, Key: key}
+	}
+	return d.Set(ctx, p, key, value)
 }
 
-// Remove deletes a key.
-func (d *Data) Remove(ctx context.Context, p object.Path, key string) error { panic("to write") }
+// Remove deletes a key. A missing key is a *[KeyNotFoundError].
+func (d *Data) Remove(ctx context.Context, p object.Path, key string) error {
+	has, err := d.Has(p, key)
+	if err != nil {
+		return err
+	}
+	if !has {
+		return &KeyNotFoundError{Path: p, Key: key}
+	}
+	k, err := parseKey(key)
+	if err != nil {
+		return err
+	}
+	_, err = d.store.Update(ctx, p, config.Change{Unset: []config.Key{k}})
+	return err
+}
 
-// Rename gives a key another name.
-func (d *Data) Rename(ctx context.Context, p object.Path, from, to string) error { panic("to write") }
+// Rename gives a key another name, which must be free, in one commit.
+func (d *Data) Rename(ctx context.Context, p object.Path, from, to string) error {
+	f, err := d.load(p)
+	if err != nil {
+		return err
+	}
+	value, err := d.decode(p, f.Doc, from)
+	if err != nil {
+		return err
+	}
+	k, err := parseKey(to)
+	if err != nil {
+		return err
+	}
+	if _, taken := f.Doc.Get(k); taken {
+		return &KeyExistsError{Path: p, Key: to}
+	}
+	op, err := d.set(p, f.Doc, to, value)
+	if err != nil {
+		return err
+	}
+	old, err := parseKey(from)
+	if err != nil {
+		return err
+	}
+	_, err = d.store.Update(ctx, p, config.Change{Unset: []config.Key{old}, Set: []config.Op{*op}})
+	return err
+}
+
+// set returns the operation that gives a key a value, nil when it has it: a
+// value is not sealed again for nothing, so that nothing is written.
+func (d *Data) set(p object.Path, doc *config.Document, key string, value []byte) (*config.Op, error) {
+	node, err := d.store.Node()
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(value)) > node.MaxKeySize {
+		return nil, fmt.Errorf("%s: key %s: %d bytes are more than node.max_key_size, %s: raise it, or keep the value in a volume",
+			p, key, len(value), config.FormatSize(node.MaxKeySize))
+	}
+	k, err := parseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if known, err := d.decode(p, doc, key); err == nil && slices.Equal(known, value) {
+		return nil, nil //nolint:nilnil // nothing to do
+	}
+	text, err := d.codec(p, key).encode(value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: key %s: %w", p, key, err)
+	}
+	return &config.Op{Key: k, Operator: config.OpSet, Value: text}, nil
+}
+
+func (d *Data) load(p object.Path) (*store.File, error) {
+	if !p.Kind.Stores() {
+		return nil, fmt.Errorf("%s: objects of kind %s hold no key: only cfg, sec and usr do", p, p.Kind)
+	}
+	return d.store.Load(p)
+}
+
+// parseKey reads the name of a key as the configuration file does: what follows
+// an "@" is a scope there, and part of the name here.
+func parseKey(name string) (config.Key, error) {
+	k, err := config.ParseKey(section + "." + name)
+	if err != nil {
+		return config.Key{}, fmt.Errorf("key name %q cannot be used: %w", name, err)
+	}
+	return k, nil
+}
+
+func keyName(k config.Key) string {
+	if k.Scope == "" {
+		return k.Option
+	}
+	return strings.Join([]string{k.Option, k.Scope}, "@")
+}

@@ -4,11 +4,11 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 )
 
-// ClusterSettings are the keywords of the cluster section.
+// ClusterSettings are the keywords of the cluster section, without the secret:
+// the store reveals it to those who derive keys from it, to nobody else.
 type ClusterSettings struct {
 	ID       string
 	Name     string
-	Secret   Secret
 	Nodes    []string
 	DRPNodes []string
 	DNS      []string
@@ -23,7 +23,7 @@ type ClusterSettings struct {
 func (s *ClusterSettings) Keywords(k *keyword.Table) {
 	k.String(&s.ID, "id", "Identifies the cluster. The first start of the daemon writes it.").Scopable().DefaultText("A random uuid.")
 	k.String(&s.Name, "name", "The name of the cluster, and the zone of its DNS names.").DefaultText("Two random words.").Eg("cluster1")
-	k.String(&s.Secret.text, "secret", "What the nodes share, and their keys are derived from. The first start of the daemon writes it.").
+	k.String(new(string), "secret", "What the nodes share, and their keys are derived from. The first start of the daemon writes it.").
 		Scopable().DefaultText("Random.")
 	k.List(&s.Nodes, "nodes", "The nodes of the cluster. Joining and leaving write it.").Eg("n1 n2")
 	k.List(&s.DRPNodes, "drpnodes", "The disaster recovery nodes of the cluster.").Eg("n3")
@@ -36,21 +36,6 @@ func (s *ClusterSettings) Keywords(k *keyword.Table) {
 	k.String(&s.CRL, "crl", "Where the list of revoked certificates is fetched from.").Eg("http://crl.example.com")
 	k.Bool(&s.Quorum, "quorum", "Apply node.split_action to the nodes that see half of the votes, or less.").Default("false")
 }
-
-// Secret is a text that never prints.
-type Secret struct{ text string }
-
-// Reveal returns the text.
-func (s Secret) Reveal() string { return s.text }
-
-// String hides the text.
-func (s Secret) String() string { return "***" }
-
-// GoString hides the text.
-func (s Secret) GoString() string { return "***" }
-
-// MarshalJSON hides the text.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"***"`), nil }
 
 func cluster() keyword.Section {
 	return untyped("cluster", "The cluster the node belongs to.",

@@ -35,8 +35,22 @@ func (s *HeartbeatSettings) Keywords(k *keyword.Table) {
 	k.Duration(&s.Timeout, "timeout", "How long a silent peer is believed alive.").Scopable().Default("15s")
 }
 
-// UnicastKeywords declares the keywords of the unicast type.
-func (s *HeartbeatSettings) UnicastKeywords(k *keyword.Table) {
+// KeywordsOf declares the keywords of a type of heartbeat, those of every type included.
+func (s *HeartbeatSettings) KeywordsOf(typ string, k *keyword.Table) {
+	s.Keywords(k)
+	switch typ {
+	case "unicast":
+		s.unicast(k)
+	case "multicast":
+		s.multicast(k)
+	case "disk":
+		s.disk(k)
+	case "relay":
+		s.relay(k)
+	}
+}
+
+func (s *HeartbeatSettings) unicast(k *keyword.Table) {
 	k.String(&s.Addr, "addr", "The address a node listens on, and its peers send to.").Scopable().
 		DefaultText("All addresses to listen, that of the node name to send.").Eg("192.0.2.1")
 	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Scopable().DefaultText("The one the routes tell.").Eg("eth0")
@@ -44,21 +58,18 @@ func (s *HeartbeatSettings) UnicastKeywords(k *keyword.Table) {
 	k.List(&s.Nodes, "nodes", "The nodes that use this heartbeat.").Scopable().DefaultText("All the nodes of the cluster.")
 }
 
-// MulticastKeywords declares the keywords of the multicast type.
-func (s *HeartbeatSettings) MulticastKeywords(k *keyword.Table) {
+func (s *HeartbeatSettings) multicast(k *keyword.Table) {
 	k.String(&s.Addr, "addr", "The multicast address.").Scopable().Default("224.3.29.71")
 	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Scopable().DefaultText("The one the routes tell.").Eg("eth0")
 	k.Int(&s.Port, "port", "The port the nodes send to, and listen on.").Scopable().Default("10000")
 }
 
-// DiskKeywords declares the keywords of the disk type.
-func (s *HeartbeatSettings) DiskKeywords(k *keyword.Table) {
+func (s *HeartbeatSettings) disk(k *keyword.Table) {
 	k.String(&s.Dev, "dev", "The shared device, signed beforehand. Its content is lost.").Required().Scopable().Eg("/dev/mapper/hb1")
 	k.Int(&s.MaxSlots, "max_slots", "The number of nodes the device has room for.").Default("1024")
 }
 
-// RelayKeywords declares the keywords of the relay type.
-func (s *HeartbeatSettings) RelayKeywords(k *keyword.Table) {
+func (s *HeartbeatSettings) relay(k *keyword.Table) {
 	k.String(&s.Relay, "relay", "The address of the relay, a daemon of another site.").Required().Eg("relay.example.com:1215")
 	k.String(&s.Username, "username", "The user of the relay.").Default("relay")
 	k.String(&s.Password, "password", "The sec object whose key password holds that of the user.").Default("system/sec/relay")
@@ -73,10 +84,10 @@ func heartbeat() keyword.Section {
 		Name: "hb", Indexed: true, Doc: "A way for the nodes to hear of each other.",
 		Types: map[string]func() *keyword.Table{
 			"":          of((*HeartbeatSettings).Keywords),
-			"unicast":   of((*HeartbeatSettings).UnicastKeywords),
-			"multicast": of((*HeartbeatSettings).MulticastKeywords),
-			"disk":      of((*HeartbeatSettings).DiskKeywords),
-			"relay":     of((*HeartbeatSettings).RelayKeywords),
+			"unicast":   of((*HeartbeatSettings).unicast),
+			"multicast": of((*HeartbeatSettings).multicast),
+			"disk":      of((*HeartbeatSettings).disk),
+			"relay":     of((*HeartbeatSettings).relay),
 		},
 	}
 }

@@ -95,10 +95,20 @@ type CertificateSettings struct {
 	Email        string
 	Bits         int64
 	Validity     time.Duration
+}
 
-	ACMEDirectory   string
-	ACMEWebroot     string
-	ACMERenewBefore time.Duration
+// ACMESettings tell how the certificate of a sec is issued and renewed.
+type ACMESettings struct {
+	Directory   string
+	Webroot     string
+	RenewBefore time.Duration
+}
+
+// Keywords declares the keywords of the acme section.
+func (s *ACMESettings) Keywords(k *keyword.Table) {
+	k.String(&s.Directory, "directory", "The directory that issues the certificate: letsencrypt, letsencrypt-staging, or a url.").Eg("letsencrypt")
+	k.String(&s.Webroot, "webroot", "The directory where a web server reads the answers to the challenges.").Eg("/srv/www")
+	k.Duration(&s.RenewBefore, "renew_before", "How long before its expiry the certificate is renewed.").Default("30d")
 }
 
 // RootlessSettings are the accounts the containers of a namespace may run as.
@@ -148,6 +158,11 @@ func data() keyword.Section {
 		Name: "data", Open: true, Types: single(func(*keyword.Table) {}),
 		Doc: "The keys of the object, encoded. The key commands write it.",
 	}
+}
+
+func acme() keyword.Section {
+	return untyped("acme", "How the certificate is obtained from an ACME directory.",
+		func(k *keyword.Table) { (&ACMESettings{}).Keywords(k) })
 }
 
 func claim() keyword.Section {
@@ -323,10 +338,6 @@ func (s *ObjectSettings) certificate(k *keyword.Table) {
 	subject(&c.Email, "email", "The address written in the certificate, and given to the ACME directory.", "admin@example.com")
 	k.Size(&c.Bits, "bits", "The size of a RSA key.").Scopable().Default("4kib").For(sec, usr)
 	k.Duration(&c.Validity, "validity", "How long the certificate is valid.").Scopable().Default("1y").For(sec, usr)
-	k.String(&c.ACMEDirectory, "acme.directory", "The ACME directory that issues the certificate: letsencrypt, letsencrypt-staging, or a url.").
-		For(sec).Eg("letsencrypt")
-	k.String(&c.ACMEWebroot, "acme.webroot", "The directory where a web server reads the answers to the challenges.").For(sec).Eg("/srv/www")
-	k.Duration(&c.ACMERenewBefore, "acme.renew_before", "How long before its expiry the certificate is renewed.").Default("30d").For(sec)
 }
 
 func (s *ObjectSettings) access(k *keyword.Table) {

@@ -20,6 +20,9 @@ func Object(kind object.Kind, drivers []keyword.Section) *keyword.Schema {
 	if kind.Stores() {
 		sections = append(sections, data())
 	}
+	if kind == object.KindSec {
+		sections = append(sections, acme())
+	}
 	if kind == object.KindNscfg {
 		sections = append(sections, claim())
 	}

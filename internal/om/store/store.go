@@ -1,119 +1,186 @@
 // Package store holds the configurations of the objects, of the node and of the
-// cluster: files under the configuration directory, each the work of one atomic
-// and durable commit.
+// cluster: ini files under the configuration directory, each the work of one
+// atomic and durable commit.
+//
+// The zero [object.Path] designates node.conf, and object.Cluster() cluster.conf.
+// What the agent reads of the node and of the cluster is the merge of the two
+// files: a keyword of node.conf hides the same keyword of cluster.conf. Either
+// file may be missing, which is the same as empty; a file that cannot be read
+// is always an error, never taken for a missing one.
 package store
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
-	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/schema"
 )
 
 // Store gives access to the configurations of a node. It is safe for concurrent use.
-type Store struct{}
-
-// New returns the store of a host; drivers lists the sections of the resources
-// that objects of a kind may hold.
-func New(h host.Host, drivers func(object.Kind) []keyword.Section) *Store { panic("to write") }
-
-// WithWaitLock returns a store whose commits wait that long for the lock of an object.
-func (s *Store) WithWaitLock(d time.Duration) *Store { panic("to write") }
-
-// File is a configuration as found on disk.
-type File struct {
-	Path     object.Path // zero: node.conf
-	Name     string      // absolute file name
-	Doc      *config.Document
-	ModTime  time.Time
-	Checksum string // hexadecimal, of the bytes
+type Store struct {
+	host     host.Host
+	drivers  func(object.Kind) []keyword.Section
+	waitLock time.Duration
+	step     func(name string) // called along a commit, for tests to stop there
+	shared   *shared
 }
 
-// Committed tells what a commit did.
-type Committed struct {
-	Changed  bool // false: the configuration was already that one, nothing was written
-	ModTime  time.Time
-	Checksum string
-	Warnings []keyword.Alert
+// shared is what the copies made by [Store.WithWaitLock] have in common.
+type shared struct {
+	mu      sync.Mutex
+	schemas map[object.Kind]*keyword.Schema // "" is that of node.conf
+	files   map[string]*cachedFile          // by file name
+	site    *site
 }
 
-// CreateOptions tell how an object is created.
-type CreateOptions struct {
-	Force     bool              // replace an existing object
-	Restore   bool              // keep the recorded keywords, the id among them
-	Env       map[string]string // options of the env section to override
-	Namespace string            // override the namespace of the path
+// defaultWaitLock is how long a commit waits for another one, unless told.
+const defaultWaitLock = 30 * time.Second
+
+// New returns the store of a host. drivers lists the sections of the resources
+// that objects of a kind may hold; nil is none.
+func New(h host.Host, drivers func(object.Kind) []keyword.Section) *Store {
+	if drivers == nil {
+		drivers = func(object.Kind) []keyword.Section { return nil }
+	}
+	return &Store{
+		host: h, drivers: drivers, waitLock: defaultWaitLock, step: func(string) {},
+		shared: &shared{schemas: map[object.Kind]*keyword.Schema{}, files: map[string]*cachedFile{}},
+	}
 }
 
-// List returns the objects having a configuration here, sorted.
-func (s *Store) List() ([]object.Path, error) { panic("to write") }
+// WithWaitLock returns the store with commits that wait that long for the lock
+// of an object.
+func (s *Store) WithWaitLock(d time.Duration) *Store {
+	c := *s
+	c.waitLock = d
+	return &c
+}
+
+// FileName returns the configuration file of an object.
+func (s *Store) FileName(p object.Path) string {
+	return filepath.Join(s.host.Paths.Etc(), relativeName(p))
+}
+
+func relativeName(p object.Path) string {
+	if p.IsZero() {
+		return "node.conf"
+	}
+	return filepath.FromSlash(p.ConfigFile())
+}
+
+// name is how messages call an object.
+func name(p object.Path) string {
+	if p.IsZero() {
+		return "node"
+	}
+	return p.String()
+}
 
 // Exists reports whether the object has a configuration here.
-func (s *Store) Exists(p object.Path) bool { panic("to write") }
-
-// FileName returns the configuration file of an object; that of the node for the zero path.
-func (s *Store) FileName(p object.Path) string { panic("to write") }
-
-// Load reads the configuration of an object; that of the node for the zero
-// path. A missing object is an *object.NotFoundError.
-func (s *Store) Load(p object.Path) (*File, error) { panic("to write") }
-
-// Create writes the configuration of a new object.
-func (s *Store) Create(ctx context.Context, p object.Path, doc *config.Document, o CreateOptions) (Committed, error) {
-	panic("to write")
+func (s *Store) Exists(p object.Path) bool {
+	_, err := os.Stat(s.FileName(p))
+	return err == nil
 }
 
-// Update applies a change to the configuration of an object, in one commit.
-func (s *Store) Update(ctx context.Context, p object.Path, c config.Change) (Committed, error) {
-	panic("to write")
+// List returns the objects that have a configuration here, sorted, the cluster
+// among them.
+func (s *Store) List() ([]object.Path, error) {
+	var paths []object.Path
+	etc := s.host.Paths.Etc()
+	add := func(dir string) error {
+		names, err := entries(filepath.Join(etc, dir))
+		for _, name := range names {
+			if p, ok := object.FromConfigFile(filepath.ToSlash(filepath.Join(dir, name))); ok {
+				paths = append(paths, p)
+			}
+		}
+		return err
+	}
+	namespaces, err := entries(filepath.Join(etc, "namespaces"))
+	if err != nil {
+		return nil, err
+	}
+	if err := add("."); err != nil {
+		return nil, err
+	}
+	for _, kind := range object.Kinds() {
+		if err := add(string(kind)); err != nil {
+			return nil, err
+		}
+		for _, ns := range namespaces {
+			if err := add(filepath.Join("namespaces", ns, string(kind))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.SortFunc(paths, object.Compare)
+	return paths, nil
 }
 
-// Replace puts another configuration in place of that of an object.
-func (s *Store) Replace(ctx context.Context, p object.Path, data []byte) (Committed, error) {
-	panic("to write")
+// entries lists a directory; a missing one is empty.
+func entries(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		if missing(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("list the configurations: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list the configurations: %w", err)
+	}
+	return names, nil
 }
 
-// Delete removes the configuration and the state of an object.
-func (s *Store) Delete(ctx context.Context, p object.Path) error { panic("to write") }
-
-// Schema returns the keywords an object may hold; those of the node for the zero path.
-func (s *Store) Schema(p object.Path) *keyword.Schema { panic("to write") }
-
-// Evaluator evaluates a configuration as a node would; the local one when asNode is empty.
-func (s *Store) Evaluator(p object.Path, doc *config.Document, asNode string) (*config.Evaluator, error) {
-	panic("to write")
+// missing tells an absent file, or a path through what is no directory.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir)
 }
 
-// Validate reports what is wrong in a configuration, on any of its nodes.
-func (s *Store) Validate(p object.Path, doc *config.Document) []keyword.Alert { panic("to write") }
+// Schema returns the keywords an object may hold.
+func (s *Store) Schema(p object.Path) *keyword.Schema {
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	return s.schema(p.Kind)
+}
 
-// Context gives the keyword converters the nodes of the cluster.
-func (s *Store) Context() keyword.Context { panic("to write") }
+func (s *Store) schema(kind object.Kind) *keyword.Schema {
+	if known, ok := s.shared.schemas[kind]; ok {
+		return known
+	}
+	var fresh *keyword.Schema
+	if kind == "" {
+		fresh = schema.Node()
+	} else {
+		fresh = schema.Object(kind, s.drivers(kind))
+	}
+	s.shared.schemas[kind] = fresh
+	return fresh
+}
 
-// Object returns the settings of an object, on this node.
-func (s *Store) Object(p object.Path) (*schema.ObjectSettings, error) { panic("to write") }
+// stateDir is the private directory of an object.
+func (s *Store) stateDir(p object.Path) string {
+	return filepath.Join(s.host.Paths.Var(), filepath.FromSlash(p.StateDir()))
+}
 
-// Cluster returns the cluster settings: cluster.conf under node.conf.
-func (s *Store) Cluster() (*schema.ClusterSettings, error) { panic("to write") }
-
-// Node returns the node settings: cluster.conf under node.conf.
-func (s *Store) Node() (*schema.NodeSettings, error) { panic("to write") }
-
-// Listener returns the listener settings.
-func (s *Store) Listener() (*schema.ListenerSettings, error) { panic("to write") }
-
-// Heartbeats returns the settings of every hb section, in the order of the configuration.
-func (s *Store) Heartbeats() ([]schema.HeartbeatSettings, error) { panic("to write") }
-
-// Labels returns the labels of this node.
-func (s *Store) Labels() (map[string]string, error) { panic("to write") }
-
-// Nodes returns the nodes of the cluster; this one when there is no cluster configuration.
-func (s *Store) Nodes() []string { panic("to write") }
-
-// Configs gives selectors the configurations.
-func (s *Store) Configs() object.Configs { panic("to write") }
+// lockFile is the file whose lock serializes the commits of an object. Names
+// hold no underscore, so that no two objects share it.
+func (s *Store) lockFile(p object.Path) string {
+	base := "node"
+	if !p.IsZero() {
+		base = strings.ReplaceAll(p.FQN(), "/", "_")
+	}
+	return filepath.Join(s.host.Paths.Locks(), "objects", base)
+}

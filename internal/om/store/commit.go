@@ -1,0 +1,204 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// Committed tells what a commit did.
+type Committed struct {
+	Path     object.Path
+	Changed  bool // false: the configuration was that one already, nothing was written
+	ModTime  time.Time
+	Checksum string
+	Warnings []keyword.Alert
+}
+
+const metadataSection = "metadata"
+
+func idKey() config.Key { return config.Key{Section: config.DefaultSection, Option: "id"} }
+
+// commit locks the configuration of an object, edits it, and writes the result
+// if it is valid and differs. current is nil when the object does not exist.
+func (s *Store) commit(ctx context.Context, p object.Path, edit func(current *version) (*config.Document, error)) (done Committed, err error) {
+	l, err := s.lock(ctx, p)
+	if err != nil {
+		return Committed{}, err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	s.step("locked")
+
+	current, err := s.current(p)
+	if err != nil {
+		return Committed{}, err
+	}
+	doc, err := edit(current)
+	if err != nil {
+		return Committed{}, err
+	}
+	var former *config.Document
+	if current != nil {
+		former = current.doc // nil when broken
+	}
+	if err := complete(doc, former); err != nil {
+		return Committed{}, err
+	}
+	done = Committed{Path: p}
+	if done.Warnings, err = s.check(p, doc, former); err != nil {
+		return Committed{}, err
+	}
+	s.step("validated")
+	return s.put(p, doc.Bytes(), current, done)
+}
+
+// put writes data unless it is what the object holds.
+func (s *Store) put(p object.Path, data []byte, current *version, done Committed) (Committed, error) {
+	done.Checksum = checksum(data)
+	var after time.Time
+	if current != nil {
+		after = current.info.ModTime()
+		if bytes.Equal(data, current.data) {
+			done.ModTime = after
+			return done, nil
+		}
+	}
+	modified, err := s.write(p, data, after)
+	if err != nil {
+		return Committed{}, fmt.Errorf("write the configuration of %s: %w", name(p), err)
+	}
+	done.Changed, done.ModTime = true, modified
+	return done, nil
+}
+
+// complete drops what is no configuration and gives the object its id: the one
+// it had, unless the new configuration brings one.
+func complete(doc, former *config.Document) error {
+	doc.DeleteSection(metadataSection)
+	if _, ok := doc.Get(idKey()); ok {
+		return nil
+	}
+	id := uuid.NewString()
+	if former != nil {
+		if known, ok := former.Get(idKey()); ok {
+			id = known
+		}
+	}
+	return doc.Set(idKey(), id)
+}
+
+// check validates a configuration that is to replace another.
+func (s *Store) check(p object.Path, doc, former *config.Document) (warnings []keyword.Alert, err error) {
+	var refused []keyword.Alert
+	for _, a := range s.validate(p, doc, former) {
+		if a.Level == keyword.LevelError {
+			refused = append(refused, a)
+		} else {
+			warnings = append(warnings, a)
+		}
+	}
+	if len(refused) > 0 {
+		return nil, &InvalidError{Path: p, Alerts: refused}
+	}
+	return warnings, nil
+}
+
+// Update applies a change to the configuration of an object, in one commit.
+func (s *Store) Update(ctx context.Context, p object.Path, c config.Change) (Committed, error) {
+	return s.commit(ctx, p, func(current *version) (*config.Document, error) {
+		if err := s.mustExist(p, current); err != nil {
+			return nil, err
+		}
+		doc := config.NewDocument()
+		if current != nil {
+			if current.broken != nil {
+				return nil, current.broken
+			}
+			doc = current.doc.Clone()
+		}
+		return doc, s.apply(p, doc, c)
+	})
+}
+
+func (s *Store) apply(p object.Path, doc *config.Document, c config.Change) error {
+	schema := s.Schema(p)
+	if c.Group == nil {
+		c.Group = schema.IsGroup
+	}
+	if _, err := c.Apply(doc, schema.IsList(doc)); err != nil {
+		return fmt.Errorf("%s: %w", name(p), err)
+	}
+	return nil
+}
+
+// mustExist refuses an object without configuration. The node and the cluster
+// always exist: a missing file is an empty one.
+func (s *Store) mustExist(p object.Path, current *version) error {
+	if current == nil && !isSite(p) {
+		return &object.NotFoundError{What: name(p)}
+	}
+	return nil
+}
+
+func isSite(p object.Path) bool { return p.IsZero() || p == object.Cluster() }
+
+// Replace puts another configuration in place of that of an object, which
+// exists, be it broken. The object keeps its id, unless the new configuration
+// brings one.
+func (s *Store) Replace(ctx context.Context, p object.Path, data []byte) (Committed, error) {
+	doc, err := config.Parse(data)
+	if err != nil {
+		return Committed{}, fmt.Errorf("%s: %w", name(p), err)
+	}
+	return s.commit(ctx, p, func(current *version) (*config.Document, error) {
+		return doc, s.mustExist(p, current)
+	})
+}
+
+// Delete removes the state of an object, its drafts, then its configuration.
+// The configurations of the node and of the cluster are never removed.
+func (s *Store) Delete(ctx context.Context, p object.Path) (err error) {
+	if isSite(p) {
+		return fmt.Errorf("%s: this configuration cannot be deleted", name(p))
+	}
+	l, err := s.lock(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	if !s.Exists(p) {
+		return errors.Join(&object.NotFoundError{What: name(p)}, l.remove())
+	}
+	if err := s.remove(p); err != nil {
+		return fmt.Errorf("delete %s: %w", name(p), err)
+	}
+	return l.remove()
+}
+
+func (s *Store) remove(p object.Path) error {
+	if err := os.RemoveAll(s.stateDir(p)); err != nil {
+		return err
+	}
+	s.step("state removed")
+	if err := s.removeDrafts(p); err != nil {
+		return err
+	}
+	file := s.FileName(p)
+	if err := os.Remove(file); err != nil {
+		return err
+	}
+	s.step("configuration removed")
+	if err := removeTemporaries(file); err != nil {
+		return err
+	}
+	return syncParent(file)
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+const errNotDir = syscall.ENOTDIR
+
+// File is a configuration as found on disk.
+type File struct {
+	Path     object.Path // zero: node.conf
+	Name     string      // absolute
+	Doc      *config.Document
+	ModTime  time.Time // the version of the configuration: each commit has a later one
+	Checksum string    // hexadecimal, of the bytes
+}
+
+// cachedFile is a file with what tells that it was replaced since. Its document
+// is shared: never edited.
+type cachedFile struct {
+	File
+
+	size  int64
+	inode uint64
+}
+
+// Load reads the configuration of an object. The document is the caller's to
+// edit. A missing object is an *[object.NotFoundError].
+func (s *Store) Load(p object.Path) (*File, error) {
+	f, err := s.load(p)
+	if err != nil {
+		return nil, err
+	}
+	own := f.File
+	own.Doc = f.Doc.Clone()
+	return &own, nil
+}
+
+// load reads through the cache.
+func (s *Store) load(p object.Path) (*cachedFile, error) {
+	name := s.FileName(p)
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, s.loadError(p, err)
+	}
+	s.shared.mu.Lock()
+	known, ok := s.shared.files[name]
+	s.shared.mu.Unlock()
+	if ok && known.is(info) {
+		return known, nil
+	}
+	v, err := read(name)
+	if err == nil {
+		err = v.broken
+	}
+	if err != nil {
+		return nil, s.loadError(p, err)
+	}
+	fresh := &cachedFile{
+		File: File{Path: p, Name: name, Doc: v.doc, ModTime: v.info.ModTime(), Checksum: v.checksum},
+		size: v.info.Size(), inode: inode(v.info),
+	}
+	s.shared.mu.Lock()
+	s.shared.files[name] = fresh
+	s.shared.mu.Unlock()
+	return fresh, nil
+}
+
+// loadOrEmpty is load, for the files whose absence means empty.
+func (s *Store) loadOrEmpty(p object.Path) (*cachedFile, error) {
+	f, err := s.load(p)
+	if isNotFound(err) {
+		return &cachedFile{File: File{Path: p, Name: s.FileName(p), Doc: config.NewDocument()}}, nil
+	}
+	return f, err
+}
+
+func (s *Store) loadError(p object.Path, err error) error {
+	if !missing(err) {
+		return fmt.Errorf("read the configuration of %s: %w", name(p), err)
+	}
+	s.shared.mu.Lock()
+	delete(s.shared.files, s.FileName(p))
+	s.shared.mu.Unlock()
+	return &object.NotFoundError{What: name(p)}
+}
+
+// version is the configuration of an object at one instant.
+type version struct {
+	data     []byte
+	info     os.FileInfo
+	checksum string
+	doc      *config.Document // nil when it cannot be parsed
+	broken   error            // why it cannot
+}
+
+// read opens, reads and parses a file. What tells its version is taken from the
+// open file, so that it belongs to the bytes read.
+func read(name string) (*version, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // read only
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, config.MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	v := &version{data: data, info: info, checksum: checksum(data)}
+	if v.doc, err = config.Parse(data); err != nil {
+		v.broken = fmt.Errorf("%s: %w", name, err)
+	}
+	return v, nil
+}
+
+// current reads the configuration of an object, nil when it has none.
+func (s *Store) current(p object.Path) (*version, error) {
+	v, err := read(s.FileName(p))
+	switch {
+	case err == nil:
+		return v, nil
+	case missing(err):
+		return nil, nil //nolint:nilnil // nothing is there
+	default:
+		return nil, fmt.Errorf("read the configuration of %s: %w", name(p), err)
+	}
+}
+
+func (f *cachedFile) is(info os.FileInfo) bool {
+	return f.ModTime.Equal(info.ModTime()) && f.size == info.Size() && f.inode == inode(info)
+}
+
+func inode(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
+func checksum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,289 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/schema"
+	"github.com/holdfast-ops/holdfast/internal/secret"
+)
+
+// site is the merge of node.conf over cluster.conf. Immutable.
+type site struct {
+	node, cluster *cachedFile // what it was made of
+	doc           *config.Document
+	settings      func() (*schema.ClusterSettings, error) // computed once
+}
+
+// Merged returns the configuration the node lives by: that of the cluster, where
+// each keyword of node.conf, whatever its scope, hides the same keyword.
+func (s *Store) Merged() (*config.Document, error) {
+	doc, err := s.merged()
+	if err != nil {
+		return nil, err
+	}
+	return doc.Clone(), nil
+}
+
+// merged returns a shared document.
+func (s *Store) merged() (*config.Document, error) {
+	m, err := s.site()
+	if err != nil {
+		return nil, err
+	}
+	return m.doc, nil
+}
+
+func (s *Store) site() (*site, error) {
+	node, err := s.loadOrEmpty(object.Path{})
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := s.loadOrEmpty(object.Cluster())
+	if err != nil {
+		return nil, err
+	}
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	known := s.shared.site
+	if known != nil && same(known.node, node) && same(known.cluster, cluster) {
+		return known, nil
+	}
+	doc, err := merge(cluster.Doc, node.Doc, s.schema(""))
+	if err != nil {
+		return nil, fmt.Errorf("merge %s over %s: %w", node.Name, cluster.Name, err)
+	}
+	fresh := &site{node: node, cluster: cluster, doc: doc}
+	fresh.settings = sync.OnceValues(func() (*schema.ClusterSettings, error) { return s.clusterSettings(doc) })
+	s.shared.site = fresh
+	return fresh, nil
+}
+
+// same tells whether two loads saw the same file; missing ones are all the same.
+func same(a, b *cachedFile) bool { return a == b || a.Checksum == "" && b.Checksum == "" }
+
+func merge(cluster, node *config.Document, sch *keyword.Schema) (*config.Document, error) {
+	doc := cluster.Clone()
+	for _, section := range node.Sections() {
+		hidden := map[string]bool{}
+		for _, key := range node.Keys(section) {
+			for _, name := range spellings(sch, node, key) {
+				if !hidden[name] {
+					hidden[name] = true
+					unsetAll(doc, section, name)
+				}
+			}
+			value, _ := node.Get(key)
+			if err := doc.Set(key, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return doc, nil
+}
+
+// spellings lists the names of the keyword a key sets: its own, then its aliases.
+func spellings(sch *keyword.Schema, doc *config.Document, key config.Key) []string {
+	k, err := sch.Find(doc, key.Section, key.Option)
+	if err != nil {
+		return []string{key.Option}
+	}
+	return append([]string{key.Option, k.Name}, k.Aliases...)
+}
+
+// unsetAll removes an option with all its scopes.
+func unsetAll(doc *config.Document, section, option string) {
+	for _, key := range doc.Keys(section) {
+		if key.Option == option {
+			doc.Unset(key)
+		}
+	}
+}
+
+// siteEvaluator reads the merged configuration as a node does. Of the other
+// nodes, only what cluster.conf says is known.
+func (s *Store) siteEvaluator(asNode string) (*config.Evaluator, error) {
+	doc, err := s.merged()
+	if err != nil {
+		return nil, err
+	}
+	return s.evaluator(object.Path{}, doc, asNode), nil
+}
+
+// Cluster returns the settings of the cluster section.
+func (s *Store) Cluster() (*schema.ClusterSettings, error) {
+	m, err := s.site()
+	if err != nil {
+		return nil, err
+	}
+	shared, err := m.settings()
+	if err != nil {
+		return nil, err
+	}
+	own := *shared
+	return &own, nil
+}
+
+func (s *Store) clusterSettings(doc *config.Document) (*schema.ClusterSettings, error) {
+	c, t := &schema.ClusterSettings{}, &keyword.Table{}
+	c.Keywords(t)
+	if err := keyword.Decode(s.evaluator(object.Path{}, doc, ""), "cluster", t, keyword.Context{}); err != nil {
+		return nil, err
+	}
+	if len(c.Nodes) == 0 {
+		c.Nodes = []string{s.host.Hostname}
+	}
+	if len(c.CA) == 0 {
+		c.CA = []string{object.SystemNamespace + "/sec/ca"}
+	}
+	if c.Cert == "" {
+		c.Cert = object.SystemNamespace + "/sec/cert"
+	}
+	return c, nil
+}
+
+// Node returns the settings of the node section.
+func (s *Store) Node() (*schema.NodeSettings, error) {
+	n := &schema.NodeSettings{}
+	err := s.decodeSite("node", func(k *keyword.Table) {
+		n.Keywords(k)
+		n.PrivateKeywords(k)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// Listener returns the settings of the listener section.
+func (s *Store) Listener() (*schema.ListenerSettings, error) {
+	l := &schema.ListenerSettings{}
+	if err := s.decodeSite("listener", l.Keywords); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (s *Store) decodeSite(section string, keywords func(*keyword.Table)) error {
+	ev, err := s.siteEvaluator("")
+	if err != nil {
+		return err
+	}
+	t := &keyword.Table{}
+	keywords(t)
+	return keyword.Decode(ev, section, t, s.Context())
+}
+
+// Heartbeats returns the settings of the hb sections, in the order written.
+func (s *Store) Heartbeats() ([]schema.HeartbeatSettings, error) {
+	doc, err := s.merged()
+	if err != nil {
+		return nil, err
+	}
+	var all []schema.HeartbeatSettings
+	for _, section := range doc.Sections() {
+		if !strings.HasPrefix(section, "hb#") {
+			continue
+		}
+		typ, err := s.Schema(object.Path{}).Driver(doc, section)
+		if err != nil {
+			return nil, err
+		}
+		h := schema.HeartbeatSettings{Name: section}
+		if err := s.decodeSite(section, func(k *keyword.Table) { h.KeywordsOf(typ, k) }); err != nil {
+			return nil, err
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
+// ClusterSecret returns what the keys of the cluster are derived from; empty
+// before the first start of a daemon.
+func (s *Store) ClusterSecret() (secret.String, error) {
+	ev, err := s.siteEvaluator("")
+	if err != nil {
+		return secret.String{}, err
+	}
+	text, _, err := ev.Value("cluster", config.Option{Name: "secret", Scopable: true})
+	if err != nil {
+		return secret.String{}, fmt.Errorf("cluster.secret: %w", err)
+	}
+	return secret.New(text), nil
+}
+
+// Nodes returns the nodes of the cluster, in the order of the configuration;
+// this one when there is no cluster. It is nil when the cluster configuration
+// cannot be read: [Store.Cluster] tells why.
+func (s *Store) Nodes() []string {
+	c, err := s.Cluster()
+	if err != nil {
+		return nil
+	}
+	return c.Nodes
+}
+
+// Labels returns the labels of this node.
+func (s *Store) Labels() (map[string]string, error) {
+	ev, err := s.siteEvaluator("")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, key := range ev.Doc.Keys("labels") {
+		value, _, err := ev.Value("labels", config.Option{Name: key.Option, Inherit: config.LeafOnly})
+		if err != nil {
+			return nil, fmt.Errorf("labels.%s: %w", key.Option, err)
+		}
+		out[key.Option] = value
+	}
+	return out, nil
+}
+
+// NodeLabels returns the labels of the nodes, as far as they are known here:
+// those of the peers come from what the daemon last heard of them.
+func (s *Store) NodeLabels() map[string]map[string]string {
+	var info map[string]struct {
+		Labels map[string]string `json:"labels"`
+	}
+	out := map[string]map[string]string{}
+	data, err := os.ReadFile(filepath.Join(s.host.Paths.Var(), "nodes_info.json"))
+	if err == nil && json.Unmarshal(data, &info) == nil {
+		for node, known := range info {
+			out[node] = known.Labels
+		}
+	}
+	if own, err := s.Labels(); err == nil {
+		out[s.host.Hostname] = own
+	}
+	return out
+}
+
+// Context gives the keyword converters the nodes of the cluster. Names that are
+// not those of its nodes are kept: refusing them is for [Store.Validate].
+func (s *Store) Context() keyword.Context {
+	return keyword.Context{Nodes: func(selector string) ([]string, error) {
+		sel, err := object.ParseNodeSelector(selector)
+		if err != nil {
+			return nil, err
+		}
+		return sel.Expand(s.Nodes(), s.NodeLabels()), nil
+	}}
+}
+
+// knownNodes lists the members of the cluster, disaster recovery nodes included.
+func (s *Store) knownNodes() ([]string, error) {
+	c, err := s.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(c.Nodes, c.DRPNodes), nil
+}

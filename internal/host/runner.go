@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -155,6 +156,9 @@ func startError(c Cmd, err error) error {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		err = e.Err // it repeats the name
 	}
+	if _, dirErr := os.Stat(c.Dir); c.Dir != "" && dirErr != nil {
+		err = dirErr // the kernel blames the command
+	}
 	return fmt.Errorf("run %s: %w", c.Argv[0], err)
 }
 
@@ -203,16 +207,16 @@ func (g *group) terminate() {
 
 func (g *group) force() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 
-// finish returns once no process of the terminated group is left. The id of a
-// group is not given again while the group has a member.
+// finish returns once no process of the terminated group runs. The id of a group
+// is not given again while the group has a member.
 func (g *group) finish() {
 	<-g.ended
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ctx, cancel := context.WithDeadline(context.Background(), g.due.Add(killGrace))
 	defer cancel()
-	_ = retry.Until(ctx, retry.Policy{Interval: 5 * time.Millisecond}, func(context.Context) (bool, error) {
-		return errors.Is(syscall.Kill(-g.id, 0), syscall.ESRCH), nil
+	_ = retry.Until(ctx, retry.Policy{Interval: 5 * time.Millisecond, Max: 100 * time.Millisecond}, func(context.Context) (bool, error) {
+		return !groupRuns(g.id), nil
 	})
 	g.kill.Stop()
 }

@@ -93,7 +93,7 @@ func flatKey(key string) string {
 func writeTab(b *bytes.Buffer, n node, spec string) error {
 	var header []string
 	var paths [][]string
-	for _, column := range strings.SplitSeq(spec, ",") {
+	for column := range strings.SplitSeq(spec, ",") {
 		name, path, ok := strings.Cut(column, ":")
 		if !ok || name == "" || path == "" {
 			return app.Usage("-o tab=%s: column %q: expected <header>:<path>", spec, column)

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
@@ -47,21 +48,23 @@ func (plain) encode(value []byte) (string, error) {
 	return encoded + base64.StdEncoding.EncodeToString(value), nil
 }
 
-// isLiteral tells the texts an option can hold and give back unchanged, on one
-// line that a reader understands.
+// isLiteral tells the texts an option gives back unchanged, and that a reader
+// of the file understands.
 func isLiteral(text string) bool {
-	if !utf8.ValidString(text) || strings.TrimSpace(text) != text || strings.HasSuffix(text, `\`) {
+	probe := config.NewDocument()
+	key := config.Key{Section: section, Option: "probe"}
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }) || !utf8.ValidString(text) {
 		return false
 	}
-	for i, r := range text {
-		switch {
-		case !unicode.IsPrint(r), r == '`', r == utf8.RuneError:
-			return false
-		case i > 0 && (r == '#' || r == ';') && text[i-1] == ' ':
-			return false // the rest of the line would be a comment
-		}
+	if probe.Set(key, literal+text) != nil {
+		return false
 	}
-	return !strings.Contains(text, `"""`)
+	read, err := config.Parse(probe.Bytes())
+	if err != nil {
+		return false
+	}
+	got, ok := read.Get(key)
+	return ok && got == literal+text
 }
 
 func (plain) decode(text string) ([]byte, error) {

@@ -68,12 +68,7 @@ func (d *Data) Has(p object.Path, key string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	k, err := parseKey(key)
-	if err != nil {
-		return false, err
-	}
-	_, ok := f.Doc.Get(k)
-	return ok, nil
+	return has(f.Doc, key), nil
 }
 
 // Decode returns the value of a key. A missing key is a *[KeyNotFoundError].
@@ -108,115 +103,113 @@ func (d *Data) Set(ctx context.Context, p object.Path, key string, value []byte)
 
 // SetAll gives several keys their values, in one commit.
 func (d *Data) SetAll(ctx context.Context, p object.Path, values map[string][]byte) error {
-	f, err := d.load(p)
-	if err != nil {
-		return err
-	}
-	var c config.Change
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		op, err := d.set(p, f.Doc, key, values[key])
-		if err != nil {
-			return err
+	return d.modify(ctx, p, func(doc *config.Document) error {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if err := d.set(p, doc, key, values[key]); err != nil {
+				return err
+			}
 		}
-		if op != nil {
-			c.Set = append(c.Set, *op)
-		}
-	}
-	if len(c.Set) == 0 {
 		return nil
-	}
-	_, err = d.store.Update(ctx, p, c)
-	return err
+	})
 }
 
-// Add gives a value to a key which does not exist.
+// Add gives a value to a key which does not exist; else the error is a *[KeyExistsError].
 func (d *Data) Add(ctx context.Context, p object.Path, key string, value []byte) error {
-	has, err := d.Has(p, key)
-	if err != nil {
-		return err
-	}
-	if has {
-		return &KeyExistsError{Path: p, Key: key}
-	}
-	return d.Set(ctx, p, key, value)
+	return d.modify(ctx, p, func(doc *config.Document) error {
+		if has(doc, key) {
+			return &KeyExistsError{Path: p, Key: key}
+		}
+		return d.set(p, doc, key, value)
+	})
 }
 
 // Remove deletes a key. A missing key is a *[KeyNotFoundError].
 func (d *Data) Remove(ctx context.Context, p object.Path, key string) error {
-	has, err := d.Has(p, key)
-	if err != nil {
-		return err
-	}
-	if !has {
-		return &KeyNotFoundError{Path: p, Key: key}
-	}
-	k, err := parseKey(key)
-	if err != nil {
-		return err
-	}
-	_, err = d.store.Update(ctx, p, config.Change{Unset: []config.Key{k}})
-	return err
+	return d.modify(ctx, p, func(doc *config.Document) error { return remove(p, doc, key) })
 }
 
 // Rename gives a key another name, which must be free, in one commit.
 func (d *Data) Rename(ctx context.Context, p object.Path, from, to string) error {
-	f, err := d.load(p)
-	if err != nil {
+	return d.modify(ctx, p, func(doc *config.Document) error {
+		value, err := d.decode(p, doc, from)
+		if err != nil {
+			return err
+		}
+		if has(doc, to) {
+			return &KeyExistsError{Path: p, Key: to}
+		}
+		if err := remove(p, doc, from); err != nil {
+			return err
+		}
+		return d.set(p, doc, to, value)
+	})
+}
+
+func (d *Data) modify(ctx context.Context, p object.Path, edit func(*config.Document) error) error {
+	if err := stores(p); err != nil {
 		return err
 	}
-	value, err := d.decode(p, f.Doc, from)
-	if err != nil {
-		return err
-	}
-	k, err := parseKey(to)
-	if err != nil {
-		return err
-	}
-	if _, taken := f.Doc.Get(k); taken {
-		return &KeyExistsError{Path: p, Key: to}
-	}
-	op, err := d.set(p, f.Doc, to, value)
-	if err != nil {
-		return err
-	}
-	old, err := parseKey(from)
-	if err != nil {
-		return err
-	}
-	_, err = d.store.Update(ctx, p, config.Change{Unset: []config.Key{old}, Set: []config.Op{*op}})
+	_, err := d.store.Modify(ctx, p, edit)
 	return err
 }
 
-// set returns the operation that gives a key a value, nil when it has it: a
-// value is not sealed again for nothing, so that nothing is written.
-func (d *Data) set(p object.Path, doc *config.Document, key string, value []byte) (*config.Op, error) {
+func has(doc *config.Document, key string) bool {
+	k, err := parseKey(key)
+	if err != nil {
+		return false
+	}
+	_, ok := doc.Get(k)
+	return ok
+}
+
+func remove(p object.Path, doc *config.Document, key string) error {
+	k, err := parseKey(key)
+	if err != nil {
+		return err
+	}
+	if !doc.Unset(k) {
+		return &KeyNotFoundError{Path: p, Key: key}
+	}
+	return nil
+}
+
+// set gives a key a value. One that has it already is not sealed again, so that
+// nothing is written.
+func (d *Data) set(p object.Path, doc *config.Document, key string, value []byte) error {
 	node, err := d.store.Node()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if int64(len(value)) > node.MaxKeySize {
-		return nil, fmt.Errorf("%s: key %s: %d bytes are more than node.max_key_size, %s: raise it, or keep the value in a volume",
+		return fmt.Errorf("%s: key %s: %d bytes are more than node.max_key_size, %s: raise it, or keep the value in a volume",
 			p, key, len(value), config.FormatSize(node.MaxKeySize))
 	}
 	k, err := parseKey(key)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if known, err := d.decode(p, doc, key); err == nil && slices.Equal(known, value) {
-		return nil, nil //nolint:nilnil // nothing to do
+		return nil
 	}
 	text, err := d.codec(p, key).encode(value)
 	if err != nil {
-		return nil, fmt.Errorf("%s: key %s: %w", p, key, err)
+		return fmt.Errorf("%s: key %s: %w", p, key, err)
 	}
-	return &config.Op{Key: k, Operator: config.OpSet, Value: text}, nil
+	return doc.Set(k, text)
 }
 
 func (d *Data) load(p object.Path) (*store.File, error) {
-	if !p.Kind.Stores() {
-		return nil, fmt.Errorf("%s: objects of kind %s hold no key: only cfg, sec and usr do", p, p.Kind)
+	if err := stores(p); err != nil {
+		return nil, err
 	}
 	return d.store.Load(p)
+}
+
+func stores(p object.Path) error {
+	if p.Kind.Stores() {
+		return nil
+	}
+	return fmt.Errorf("%s: objects of kind %s hold no key: only cfg, sec and usr do", p, p.Kind)
 }
 
 // parseKey reads the name of a key as the configuration file does: what follows

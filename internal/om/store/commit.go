@@ -114,6 +114,12 @@ func (s *Store) check(p object.Path, doc, former *config.Document) (warnings []k
 
 // Update applies a change to the configuration of an object, in one commit.
 func (s *Store) Update(ctx context.Context, p object.Path, c config.Change) (Committed, error) {
+	return s.Modify(ctx, p, func(doc *config.Document) error { return s.apply(p, doc, c) })
+}
+
+// Modify lets edit change the configuration of an object, under its lock and in
+// one commit: what edit read in the document is still so when it is written.
+func (s *Store) Modify(ctx context.Context, p object.Path, edit func(*config.Document) error) (Committed, error) {
 	return s.commit(ctx, p, func(current *version) (*config.Document, error) {
 		if err := s.mustExist(p, current); err != nil {
 			return nil, err
@@ -125,7 +131,7 @@ func (s *Store) Update(ctx context.Context, p object.Path, c config.Change) (Com
 			}
 			doc = current.doc.Clone()
 		}
-		return doc, s.apply(p, doc, c)
+		return doc, edit(doc)
 	})
 }
 

@@ -25,6 +25,8 @@ type configs struct {
 
 // Sections lists nothing for an object that cannot be read: it matches no expression.
 func (c *configs) Sections(p object.Path) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	ev := c.evaluator(p)
 	if ev == nil {
 		return nil
@@ -35,6 +37,8 @@ func (c *configs) Sections(p object.Path) []string {
 // Value returns an option written in a section; one whose references cannot be
 // resolved as it is written.
 func (c *configs) Value(p object.Path, section, option string) (object.Value, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	ev := c.evaluator(p)
 	if ev == nil {
 		return object.Value{}, false
@@ -42,8 +46,7 @@ func (c *configs) Value(p object.Path, section, option string) (object.Value, bo
 	o := config.Option{Name: option, Scopable: true}
 	var v object.Value
 	if k, err := c.store.Schema(p).Find(ev.Doc, section, option); err == nil {
-		o = k.Option
-		v.Number = number(k.Type)
+		o, v.Number = k.Option, number(k.Type)
 	}
 	o.Inherit, o.Default, o.Required = config.LeafOnly, "", false
 	raw, _, present, err := ev.Raw(section, o)
@@ -59,8 +62,6 @@ func (c *configs) Value(p object.Path, section, option string) (object.Value, bo
 }
 
 func (c *configs) evaluator(p object.Path) *config.Evaluator {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if known, ok := c.evaluators[p]; ok {
 		return known
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
@@ -21,23 +20,9 @@ func (e *InvalidError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: the configuration is refused", name(e.Path))
 	for _, a := range e.Alerts {
-		b.WriteString("\n" + alertKey(a) + ": " + a.Kind)
-		if a.Comment != "" {
-			b.WriteString(": " + a.Comment)
-		}
+		b.WriteString("\n" + a.Comment)
 	}
 	return b.String()
-}
-
-func alertKey(a keyword.Alert) string {
-	switch {
-	case a.Option == "":
-		return "[" + a.Section + "]"
-	case a.Section == "":
-		return a.Option
-	default:
-		return config.Key{Section: a.Section, Option: a.Option}.String()
-	}
 }
 
 // ExistsError refuses to create an object which is there already.

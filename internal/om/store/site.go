@@ -193,12 +193,12 @@ func (s *Store) Heartbeats() ([]schema.HeartbeatSettings, error) {
 		if !strings.HasPrefix(section, "hb#") {
 			continue
 		}
-		typ, err := s.Schema(object.Path{}).Driver(doc, section)
+		driver, err := s.Schema(object.Path{}).Driver(doc, section)
 		if err != nil {
 			return nil, err
 		}
 		h := schema.HeartbeatSettings{Name: section}
-		if err := s.decodeSite(section, func(k *keyword.Table) { h.KeywordsOf(typ, k) }); err != nil {
+		if err := s.decodeSite(section, func(k *keyword.Table) { h.KeywordsOf(strings.TrimPrefix(driver, "hb."), k) }); err != nil {
 			return nil, err
 		}
 		all = append(all, h)

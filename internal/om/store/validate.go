@@ -34,7 +34,9 @@ func (s *Store) validate(p object.Path, doc, former *config.Document) []keyword.
 	seen := map[keyword.Alert]bool{}
 	add := func(found []keyword.Alert) {
 		for _, a := range found {
-			if !seen[a] {
+			// The keys of datastores are taken as they are: their braces refer to nothing.
+			verbatim := a.Section == "data" && a.Kind == keyword.AlertEvaluation
+			if !seen[a] && !verbatim {
 				seen[a] = true
 				alerts = append(alerts, a)
 			}
@@ -102,7 +104,7 @@ func (s *Store) validateNodes(p object.Path, ev *config.Evaluator, former *confi
 		}
 		for _, comment := range s.unknownNodes(text, known) {
 			alerts = append(alerts, keyword.Alert{
-				Level: level, Kind: AlertUnknownNode, Section: key.Section, Option: scoped(key), Comment: comment,
+				Level: level, Kind: AlertUnknownNode, Section: key.Section, Option: scoped(key), Comment: key.String() + ": " + comment,
 			})
 		}
 	}

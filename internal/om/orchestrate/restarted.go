@@ -1,0 +1,46 @@
+package orchestrate
+
+import "github.com/holdfast-ops/holdfast/internal/om/cluster"
+
+// restarted pursues a stop then a start asked by hand.
+//
+//	idle -> stopping -> stopped -> starting -> started -> restarted -> idle
+func (d *decider) restarted() {
+	force, _ := d.d.Monitor.GlobalExpectOptions["force"].(bool)
+	stop := Action{Verb: Stop}
+	if force {
+		stop = Action{Verb: Shutdown, Force: true}
+	}
+	switch d.state() {
+	case StateStopped, StateShutdown, StateWaitParents, StateReady:
+		if d.parentsDown() {
+			return
+		}
+		d.because("restart", "stopped, to be started again")
+		d.act(Action{Verb: Start})
+	case StateStarted:
+		d.startConcluded()
+	case StateRestarted:
+		d.arrived()
+	default:
+		switch {
+		case d.me.held():
+			d.because("release", "a restart was asked for: the instance is not stopped on purpose any more")
+			d.act(Action{Verb: Release})
+		case !restartable(d.me.avail(), force):
+			d.because("not-up", "the instance is %s: there is nothing to restart", d.me.avail())
+			d.become(StateIdle)
+			d.done(Succeeded)
+		case d.childrenUp():
+		default:
+			d.because("restart", "a restart was asked for")
+			d.expect(None)
+			d.act(stop)
+		}
+	}
+}
+
+func restartable(s cluster.Status, force bool) bool {
+	s = s.Plain()
+	return s == cluster.Up || s == cluster.Warn || force && s == cluster.StandbyUp
+}

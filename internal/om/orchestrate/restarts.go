@@ -1,0 +1,119 @@
+package orchestrate
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+)
+
+// restartDelay is between two restarts of a resource that sets none.
+const restartDelay = 500 * time.Millisecond
+
+// countRestarts keeps a counter per resource that may be restarted, full again
+// each time the resource is seen well.
+func (d *decider) countRestarts() {
+	old := d.d.Monitor.Resources
+	d.d.Monitor.Resources = nil
+	for rid, config := range d.Config.Resources {
+		if config.Restart <= 0 || config.IsDisabled {
+			continue
+		}
+		if d.d.Monitor.Resources == nil {
+			d.d.Monitor.Resources = map[string]cluster.ResourceMonitor{}
+		}
+		r, known := old[rid]
+		if !known || d.well(rid) || r.Restart.Remaining > config.Restart {
+			r.Restart.Remaining = config.Restart
+		}
+		d.d.Monitor.Resources[rid] = r
+	}
+}
+
+// well reports whether there is nothing to do about a resource.
+func (d *decider) well(rid string) bool {
+	if d.me.Status == nil {
+		return false
+	}
+	r, ok := d.me.Status.Resources[rid]
+	if !ok {
+		return true
+	}
+	switch r.Status.Plain() {
+	case cluster.Up, cluster.StandbyUp, cluster.NotApplicable, cluster.Undef:
+		return true
+	case cluster.Down, cluster.StandbyDown, cluster.Warn, cluster.StandbyUpWithUp, cluster.StandbyUpWithDown:
+	}
+	return false
+}
+
+// restartResources restarts the resources that failed, and starts the monitor
+// action when one that is monitored cannot be; true when it has something to do
+// or to wait for.
+func (d *decider) restartResources() bool {
+	if !d.mayRestart() {
+		return false
+	}
+	var active, standby, lost []string
+	waiting := false
+	for _, rid := range sortedKeys(d.Config.Resources) {
+		config := d.Config.Resources[rid]
+		if config.IsDisabled || d.well(rid) || d.me.Status.Resources[rid].Stopped || d.me.Status.Resources[rid].Disable {
+			continue
+		}
+		if d.d.Monitor.LocalExpect != Started && !config.IsStandby {
+			continue
+		}
+		counter := d.d.Monitor.Resources[rid]
+		due := counter.Restart.LastAt.Add(cmp.Or(config.RestartDelay, restartDelay))
+		switch {
+		case counter.Restart.Remaining <= 0:
+			if config.IsMonitored {
+				lost = append(lost, rid)
+			}
+			d.because("restart-exhausted", "%s is down, and is not to be restarted any more", rid)
+		case d.Now.Before(due):
+			d.because("restart-delay", "%s is to be restarted in %s", rid, due.Sub(d.Now))
+			d.wake(due)
+			waiting = true
+		case config.IsStandby:
+			standby = append(standby, rid)
+		default:
+			active = append(active, rid)
+		}
+	}
+	switch {
+	case len(active) > 0:
+		d.restart(Start, active)
+	case len(standby) > 0:
+		d.restart(StartStandby, standby)
+	case waiting:
+	case len(lost) > 0:
+		return d.evictFor(lost[0])
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decider) mayRestart() bool {
+	if d.me.Status == nil || d.me.frozen() || d.me.held() || d.Config.Disabled || len(d.Config.Issues) > 0 || !d.isProvisioned() {
+		return false
+	}
+	switch d.state() {
+	case StateIdle, StateStartFailed, StateStopFailed:
+		return true
+	}
+	return false
+}
+
+func (d *decider) restart(verb Verb, rids []string) {
+	for _, rid := range rids {
+		counter := d.d.Monitor.Resources[rid]
+		counter.Restart.Remaining--
+		counter.Restart.LastAt = d.Now
+		d.d.Monitor.Resources[rid] = counter
+		d.because("restart", "%s is down, %d restarts remain", rid, counter.Restart.Remaining)
+	}
+	d.act(Action{Verb: verb, RID: rids})
+}

@@ -1,0 +1,142 @@
+// Package orchestrate decides what one node should do about one object.
+//
+// [Decide] is a function of a [World] and nothing else: no clock, no input or
+// output, no randomness, no map order. Its [Decision] is the next state of the
+// monitor of the local instance, at most one action, when to decide again if
+// nothing happens, and why. The outcome of an action comes back in a later
+// world, as what is observed.
+//
+//	World --> Decide --> Decision --> (the shell acts) --> World ...
+//
+// Which step a goal takes from a state is data, see transitions.go. Each goal
+// has a file with its steps; ha.go has what is done without being asked.
+package orchestrate
+
+import (
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// World is what a node knows when it decides about its instance of an object.
+type World struct {
+	Now         time.Time
+	Self        string
+	Path        object.Path
+	Config      cluster.InstanceConfig
+	ReadyPeriod time.Duration
+	Quorum      bool // the node may act for the cluster
+	// Nodes are those in the scope of the object, Self included.
+	Nodes map[string]Node
+	// Parents and Children are the availability of the related objects.
+	Parents, Children map[string]cluster.Status
+	Local             Local
+}
+
+// Node is a node in the scope of the object, and its instance as last told.
+type Node struct {
+	State   string // of the node monitor
+	Frozen  bool
+	Load15M float64
+	Score   uint64
+	Status  *cluster.InstanceStatus
+	Monitor *cluster.InstanceMonitor
+}
+
+// Local is what only the local daemon knows.
+type Local struct {
+	// Evaluating: a status evaluation is due or running, what is known of the
+	// status is about to change.
+	Evaluating bool
+	// Job is the last action decided here, until its end was taken account of.
+	Job *Job
+	// Lock is the action of the process holding the action lock of the
+	// instance, when that process is not the job: a command typed by hand, or an
+	// action started before the daemon was.
+	Lock string
+	// BootID is that of the running kernel, LastBootID the one of the last boot
+	// action of the instance: empty when there was none.
+	BootID, LastBootID string
+	Memory             Memory
+}
+
+// Memory is what a decision leaves to the next one beside the monitor, and that
+// nobody else needs to see.
+type Memory struct {
+	// Autostart: the node has booted and the instance was not started since.
+	Autostart bool
+	// Booted: the boot was dealt with since the daemon started, and Recorded:
+	// noted.
+	Booted, Recorded bool
+	// RetryAt is when to write again a flag that could not be.
+	RetryAt time.Time
+	// Eviction is the monitor action under way.
+	Eviction Eviction
+}
+
+// Eviction is a monitor action under way.
+type Eviction struct {
+	RID      string   // the resource that failed for good
+	Pending  []string // the monitor actions to try, the first one being tried
+	Prepared bool     // pre_monitor_action was run
+	Frozen   bool     // freezestop: the freeze was asked for
+}
+
+// Job is an action decided here.
+type Job struct {
+	Action Action
+	State  JobState
+	Reason string // why it failed
+	// OrchestrationID is that of the goal it was decided for.
+	OrchestrationID string
+}
+
+// JobState tells how far a job is.
+type JobState int
+
+// The states of a job.
+const (
+	JobRunning JobState = iota
+	JobSucceeded
+	JobFailed
+)
+
+func (w World) self() Node { return w.Nodes[w.Self] }
+
+// frozen reports whether the instance is left to its operator.
+func (n Node) frozen() bool {
+	return n.Frozen || n.Status != nil && !n.Status.FrozenAt.IsZero()
+}
+
+// held reports whether the instance was stopped on purpose.
+func (n Node) held() bool { return n.Status != nil && !n.Status.StoppedAt.IsZero() }
+
+func (n Node) avail() cluster.Status {
+	if n.Status == nil {
+		return cluster.Undef
+	}
+	return n.Status.Avail.Plain()
+}
+
+func (n Node) provisioned() cluster.Provisioned {
+	if n.Status == nil {
+		return cluster.ProvisionedUndef
+	}
+	return n.Status.Provisioned
+}
+
+// object is the availability of the object, by the rules of cluster.Aggregate.
+func (w World) object() cluster.Object {
+	instances := map[string]cluster.Instance{}
+	for name, n := range w.Nodes {
+		instances[name] = cluster.Instance{Status: n.Status, Monitor: n.Monitor}
+	}
+	self := instances[w.Self]
+	self.Config = &w.Config
+	instances[w.Self] = self
+	return cluster.Aggregate(w.Path, instances)
+}
+
+// alone reports whether no other node could act on the object.
+func (w World) alone() bool { return len(w.Nodes) <= 1 }

@@ -56,7 +56,7 @@ func (d *Document) DeleteSection(name string) bool {
 	}
 	for i := len(d.items) - 1; i >= 0; i-- {
 		if d.items[i].kind == sectionHeader && d.items[i].key.Section == name {
-			d.deleteFrom(i)
+			i = d.deleteFrom(i)
 		}
 	}
 	if name == DefaultSection { // the keys above the first section
@@ -66,8 +66,9 @@ func (d *Document) DeleteSection(name string) bool {
 	return true
 }
 
-// deleteFrom removes the section whose header is at i.
-func (d *Document) deleteFrom(i int) {
+// deleteFrom removes the section whose header is at i, and returns where what
+// followed is now.
+func (d *Document) deleteFrom(i int) int {
 	next := i + 1
 	for next < len(d.items) && d.items[next].kind != sectionHeader {
 		next++
@@ -85,6 +86,7 @@ func (d *Document) deleteFrom(i int) {
 	}
 	d.items = slices.Delete(d.items, i, end)
 	d.separate(i - 1)
+	return i
 }
 
 // rewrite changes the value of the entry at i.

@@ -11,16 +11,10 @@ type ClusterStatusQuery struct {
 	Selector  string `query:"selector" doc:"Only the objects this expression selects." example:"*/svc/*"`
 }
 
-// ClusterSummary says how the cluster is as a whole.
-type ClusterSummary struct {
-	IsCompat bool `json:"is_compat" doc:"The nodes run agents that understand one another."`
-	IsFrozen bool `json:"is_frozen" doc:"Every node is frozen."`
-}
-
 // ClusterState is the state of the cluster, its nodes and its objects.
 type ClusterState struct {
 	Config cluster.Config            `json:"config"`
-	Status ClusterSummary            `json:"status"`
+	Status cluster.Health            `json:"status"`
 	Node   map[string]cluster.Node   `json:"node"`
 	Object map[string]cluster.Object `json:"object"`
 }
@@ -52,7 +46,7 @@ var GetClusterStatus = Operation[ClusterStatusQuery, ClusterStatus]{
 		return ClusterStatusQuery{}, ClusterStatus{
 			Cluster: ClusterState{
 				Config: cluster.Config{ID: "2f6a0f3c-0a9e-4a3c-9c59-0d1f4f9a3c11", Name: "brave-otter", Nodes: []string{"node1"}, Listener: cluster.ListenerConfig{Port: 1215}},
-				Status: ClusterSummary{IsCompat: true},
+				Status: cluster.Health{IsCompat: true},
 				Node:   map[string]cluster.Node{}, Object: map[string]cluster.Object{"web1": exampleObject().Data},
 			},
 			Daemon: DaemonLocal{Nodename: "node1", Pid: 2615, Routines: 42, StartedAt: exampleTime},

@@ -49,6 +49,7 @@ type DaemonShutdown struct {
 
 // States of an exec and of an orchestration.
 const (
+	StateQueued    = "queued" // of an exec that waits for a free slot
 	StateRunning   = "running"
 	StateSucceeded = "succeeded"
 	StateFailed    = "failed"
@@ -58,7 +59,7 @@ const (
 // ExecQuery narrows a list of execs.
 type ExecQuery struct {
 	NodeName
-	State           string `query:"state" enum:"running,succeeded,failed" doc:"Only the execs in this state."`
+	State           string `query:"state" enum:"queued,running,succeeded,failed" doc:"Only the execs in this state."`
 	Origin          string `query:"origin" doc:"Only the execs submitted by this part: api, imon, nmon or scheduler." example:"api"`
 	Selector        string `query:"selector" doc:"Only the execs of the objects this expression selects." example:"web*"`
 	SessionID       string `query:"session_id" doc:"Only the execs of this session."`
@@ -69,7 +70,7 @@ type ExecQuery struct {
 // Exec is one run of one command for one object on one node.
 type Exec struct {
 	Node            string     `json:"node" example:"node1"`
-	State           string     `json:"state" enum:"running,succeeded,failed" example:"failed"`
+	State           string     `json:"state" enum:"queued,running,succeeded,failed" example:"failed"`
 	ExecID          string     `json:"exec_id" format:"uuid"`
 	SessionID       string     `json:"session_id" format:"uuid"`
 	OrchestrationID string     `json:"orchestration_id,omitempty"`

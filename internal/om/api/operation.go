@@ -35,6 +35,9 @@ type Operation[In, Out any] struct {
 	Example func() (In, Out)
 }
 
+// Version is that of the API: it grows when operations or fields do.
+const Version = "4.1.5"
+
 // MaxBody bounds the body of a request, unless the operation says otherwise.
 const MaxBody = 1 << 20
 

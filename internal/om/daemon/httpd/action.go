@@ -1,0 +1,137 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+)
+
+// goal serves an operation that gives an object a goal.
+func (s *Server) goal(op api.Operation[api.ObjectName, api.OrchestrationQueued], expect string) {
+	handle(s, op, func(ctx context.Context, in *api.ObjectName) (api.OrchestrationQueued, error) {
+		return s.orchestrate(ctx, *in, monitor.Goal{Expect: expect})
+	})
+}
+
+func (s *Server) orchestrate(ctx context.Context, n api.ObjectName, g monitor.Goal) (api.OrchestrationQueued, error) {
+	p, err := path(n)
+	if err != nil {
+		return api.OrchestrationQueued{}, err
+	}
+	if _, _, err := s.known(p); err != nil {
+		return api.OrchestrationQueued{}, err
+	}
+	id, err := s.o.Monitor.Orchestrate(ctx, p, g)
+	return api.OrchestrationQueued{OrchestrationID: id}, err
+}
+
+func (s *Server) postObjectActionRestart(ctx context.Context, in *api.ObjectRestart) (api.OrchestrationQueued, error) {
+	g := monitor.Goal{Expect: "restarted"}
+	if in.Body != nil && in.Body.Force {
+		g.Options = map[string]any{"force": true}
+	}
+	return s.orchestrate(ctx, in.ObjectName, g)
+}
+
+func (s *Server) postObjectActionAbort(ctx context.Context, in *api.ObjectName) (api.OrchestrationQueued, error) {
+	p, err := path(*in)
+	if err != nil {
+		return api.OrchestrationQueued{}, err
+	}
+	if _, _, err := s.known(p); err != nil {
+		return api.OrchestrationQueued{}, err
+	}
+	id, err := s.o.Monitor.Abort(ctx, p)
+	return api.OrchestrationQueued{OrchestrationID: id}, err
+}
+
+// actions serves the operations that run an action on the local instance.
+func (s *Server) actions() {
+	for _, a := range []struct {
+		action instance.Action
+		op     api.Operation[api.InstanceAction, api.InstanceActionAccepted]
+	}{
+		{instance.Start, api.PostInstanceActionStart},
+		{instance.Stop, api.PostInstanceActionStop},
+		{instance.Restart, api.PostInstanceActionRestart},
+		{instance.Shutdown, api.PostInstanceActionShutdown},
+		{instance.Boot, api.PostInstanceActionBoot},
+		{instance.StartStandby, api.PostInstanceActionStartStandby},
+		{instance.Provision, api.PostInstanceActionProvision},
+		{instance.Unprovision, api.PostInstanceActionUnprovision},
+		{instance.Run, api.PostInstanceActionRun},
+		{instance.Freeze, api.PostInstanceActionFreeze},
+		{instance.Unfreeze, api.PostInstanceActionUnfreeze},
+		{instance.Delete, api.PostInstanceActionDelete},
+	} {
+		handle(s, a.op, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
+			r, err := request(a.action, in)
+			if err != nil {
+				return api.InstanceActionAccepted{}, badRequest(err)
+			}
+			return s.run(ctx, in, append([]string{"instance", string(a.action)}, r.Args()...))
+		})
+	}
+	handle(s, api.PostInstanceActionStatus, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
+		return s.run(ctx, in, []string{"instance", "status", "--refresh"})
+	})
+	handle(s, api.PostInstanceActionInfo, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
+		return s.run(ctx, in, []string{"instance", "info", "--refresh"})
+	})
+}
+
+// request is the action request the parameters make. It is the only place that
+// copies them.
+func request(action instance.Action, in *api.InstanceAction) (instance.Request, error) {
+	r := instance.Request{
+		Action: action, RID: words(in.Rid), Tag: words(in.Tag), Subset: words(in.Subset), To: in.To,
+		Force: in.Force, Leader: in.Leader, StateOnly: in.StateOnly, DisableRollback: in.DisableRollback,
+		Confirm: in.Confirm, NoLock: in.NoLock, Env: in.Env,
+	}
+	for _, e := range in.Env {
+		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
+			return r, fmt.Errorf("query.env: %q is not NAME=value", e)
+		}
+	}
+	if in.WaitLock != "" {
+		d, err := config.ParseDuration(in.WaitLock)
+		if err != nil {
+			return r, fmt.Errorf("query.wait_lock: %w", err)
+		}
+		r.WaitLock = d
+	}
+	return r, nil
+}
+
+func words(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// run submits a command on the local instance. The request itself may end before.
+func (s *Server) run(ctx context.Context, in *api.InstanceAction, args []string) (api.InstanceActionAccepted, error) {
+	p, _, err := s.local(in.ObjectName)
+	if err != nil {
+		return api.InstanceActionAccepted{}, err
+	}
+	if in.SessionID != "" {
+		if _, err := uuid.Parse(in.SessionID); err != nil {
+			return api.InstanceActionAccepted{}, badRequest(errors.New("query.session_id: " + in.SessionID + " is no uuid"))
+		}
+	}
+	ids, err := s.o.Executor.Submit(context.WithoutCancel(ctx), executor.Job{
+		Path: p, Args: args, RID: in.Rid, Origin: executor.OriginAPI, SessionID: in.SessionID,
+	})
+	return api.InstanceActionAccepted{SessionID: ids.SessionID, ExecID: ids.ExecID}, err
+}

@@ -1,0 +1,143 @@
+package httpd
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/socket"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/auth"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
+)
+
+type contextKey int
+
+const (
+	peerKey contextKey = iota
+	principalKey
+)
+
+// peer is what a connection says of the one who opened it.
+type peer struct {
+	isSocket bool
+	socket.Peer
+	err error
+}
+
+// withPeer keeps who opened conn in the context of its requests.
+func withPeer(ctx context.Context, conn net.Conn) context.Context {
+	if _, ok := conn.(*net.UnixConn); !ok {
+		return ctx
+	}
+	p, err := socket.PeerOf(conn)
+	return context.WithValue(ctx, peerKey, peer{isSocket: true, Peer: p, err: err})
+}
+
+// principal is who makes the request of ctx; the zero Principal is nobody.
+func principal(ctx context.Context) auth.Principal {
+	p, _ := ctx.Value(principalKey).(auth.Principal)
+	return p
+}
+
+// mayRead reports whether the caller may read the objects of a namespace.
+func mayRead(ctx context.Context, namespace string) bool {
+	return principal(ctx).Caller().Allows(rbac.NeedGuest, namespace)
+}
+
+// ServeHTTP finds out who calls, then serves the operation. What is no operation
+// is only told to those who are known.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("OM-Served-By", s.o.Node)
+	p := s.authenticate(r)
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		s.refuseRoute(w, r, p)
+		return
+	}
+	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey, p)))
+}
+
+// authenticate tries what the request carries. Why it failed goes to the log,
+// never to the caller.
+func (s *Server) authenticate(r *http.Request) auth.Principal {
+	if peer, ok := r.Context().Value(peerKey).(peer); ok {
+		p, err := auth.Principal{}, peer.err
+		if err == nil {
+			p, err = auth.FromPeer(peer.Peer, s.o.Owner)
+		}
+		if err != nil {
+			s.o.Log.Warn("socket caller refused", slog.Any("err", err))
+			return auth.Principal{}
+		}
+		return p
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return auth.Principal{}
+	}
+	p, err := s.o.Tokens.Verify(token, time.Now())
+	if err != nil {
+		s.o.Log.Debug("token refused", slog.String("peer", r.RemoteAddr), slog.Any("err", err))
+	}
+	return p
+}
+
+// authorize refuses the operations the caller may not call.
+func (s *Server) authorize(c huma.Context, next func(huma.Context)) {
+	d, _ := c.Operation().Metadata[descriptionKey].(api.Description)
+	caller, namespace := principal(c.Context()).Caller(), c.Param("namespace")
+	if !caller.Allows(d.Need, namespace) {
+		if !caller.Known {
+			c.SetHeader("WWW-Authenticate", "Bearer")
+			writeProblem(c, unauthorized())
+			return
+		}
+		writeProblem(c, api.NewProblem(http.StatusForbidden, d.ID+": "+d.Need.Refusal(namespace)))
+		return
+	}
+	if node := c.Param("nodename"); node != "" && node != api.Localhost && node != s.o.Node {
+		writeProblem(c, api.NewProblem(http.StatusNotFound, "node "+node+" is not known here: this is "+s.o.Node))
+		return
+	}
+	next(c)
+}
+
+// unauthorized says nothing of what was tried.
+func unauthorized() *api.Problem {
+	return api.NewProblem(http.StatusUnauthorized, "authentication required")
+}
+
+func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p auth.Principal) {
+	problem := unauthorized()
+	if p.Caller().Known {
+		problem = api.NewProblem(http.StatusNotFound, r.Method+" "+r.URL.Path+": no such operation")
+		if allowed := s.methods(r); len(allowed) > 0 {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			problem = api.NewProblem(http.StatusMethodNotAllowed, r.Method+" "+r.URL.Path+": use "+strings.Join(allowed, " or "))
+		}
+	} else {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	limitWrites(w)
+	w.Header().Set("Content-Type", problem.ContentType(""))
+	w.WriteHeader(problem.Status)
+	_ = json.NewEncoder(w).Encode(problem) // the caller is gone
+}
+
+// methods lists the methods the path of r has operations for.
+func (s *Server) methods(r *http.Request) []string {
+	var allowed []string
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut} {
+		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		if _, pattern := s.mux.Handler(other); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	return allowed
+}

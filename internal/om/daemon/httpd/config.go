@@ -1,0 +1,230 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+func (s *Server) getObjectConfig(_ context.Context, in *api.ObjectConfigQuery) (api.KeywordList, error) {
+	p, err := path(in.ObjectName)
+	if err != nil {
+		return api.KeywordList{}, err
+	}
+	return s.keywords(p, in.ConfigQuery)
+}
+
+func (s *Server) patchObjectConfig(ctx context.Context, in *api.ObjectConfigChange) (api.Committed, error) {
+	p, err := path(in.ObjectName)
+	if err != nil {
+		return api.Committed{}, err
+	}
+	return s.change(ctx, p, in.ConfigChange)
+}
+
+func (s *Server) getObjectConfigFile(_ context.Context, in *api.ObjectName) (api.ConfigFile, error) {
+	p, err := path(*in)
+	if err != nil {
+		return api.ConfigFile{}, err
+	}
+	return s.file(p)
+}
+
+func (s *Server) postObjectConfigFile(ctx context.Context, in *api.ObjectConfigCreate) (api.Written, error) {
+	p, err := path(in.ObjectName)
+	if err != nil {
+		return api.Written{}, err
+	}
+	if !in.Force && s.o.Store.Exists(p) {
+		return api.Written{}, api.NewProblem(409, fmt.Sprintf("object %s already exists: replace its configuration with PUT, or set force", p))
+	}
+	doc, err := config.Parse(in.RawBody)
+	if err != nil {
+		return api.Written{}, badRequest(fmt.Errorf("configuration of %s: %w", p, err))
+	}
+	committed, err := s.o.Store.Create(ctx, p, doc, store.CreateOptions{Force: in.Force, Restore: in.Restore})
+	return s.written(p, committed, err)
+}
+
+func (s *Server) putObjectConfigFile(ctx context.Context, in *api.ObjectConfigFile) (api.Written, error) {
+	p, err := path(in.ObjectName)
+	if err != nil {
+		return api.Written{}, err
+	}
+	return s.replace(ctx, p, in.RawBody)
+}
+
+func (s *Server) getObjectConfigKeywords(_ context.Context, in *api.ObjectKeywordQuery) (api.KeywordDefinitionList, error) {
+	p, err := path(in.ObjectName)
+	if err != nil {
+		return api.KeywordDefinitionList{}, err
+	}
+	return definitions(s.o.Store.Schema(p), in.KeywordQuery), nil
+}
+
+func (s *Server) getClusterConfig(_ context.Context, in *api.ConfigQuery) (api.KeywordList, error) {
+	return s.keywords(object.Cluster(), *in)
+}
+
+func (s *Server) patchClusterConfig(ctx context.Context, in *api.ConfigChange) (api.Committed, error) {
+	return s.change(ctx, object.Cluster(), *in)
+}
+
+func (s *Server) getClusterConfigFile(context.Context, *api.None) (api.ConfigFile, error) {
+	return s.file(object.Cluster())
+}
+
+func (s *Server) putClusterConfigFile(ctx context.Context, in *api.ClusterConfigFile) (api.Written, error) {
+	return s.replace(ctx, object.Cluster(), in.RawBody)
+}
+
+func (s *Server) getClusterConfigKeywords(_ context.Context, in *api.KeywordQuery) (api.KeywordDefinitionList, error) {
+	return definitions(s.o.Store.Schema(object.Cluster()), *in), nil
+}
+
+func (s *Server) getNodeConfig(_ context.Context, in *api.NodeConfigQuery) (api.KeywordList, error) {
+	return s.keywords(object.Path{}, in.ConfigQuery)
+}
+
+func (s *Server) patchNodeConfig(ctx context.Context, in *api.NodeConfigChange) (api.Committed, error) {
+	return s.change(ctx, object.Path{}, in.ConfigChange)
+}
+
+func (s *Server) getNodeConfigFile(context.Context, *api.NodeName) (api.ConfigFile, error) {
+	return s.file(object.Path{})
+}
+
+func (s *Server) putNodeConfigFile(ctx context.Context, in *api.NodeConfigFile) (api.Written, error) {
+	return s.replace(ctx, object.Path{}, in.RawBody)
+}
+
+func (s *Server) getNodeConfigKeywords(_ context.Context, in *api.NodeKeywordQuery) (api.KeywordDefinitionList, error) {
+	return definitions(s.o.Store.Schema(object.Path{}), in.KeywordQuery), nil
+}
+
+// file returns a configuration file; that of the node for the zero path.
+func (s *Server) file(p object.Path) (api.ConfigFile, error) {
+	f, err := s.o.Store.Load(p)
+	if err != nil {
+		return api.ConfigFile{}, err
+	}
+	return api.ConfigFile{LastModified: timestamp(f.ModTime), RawBody: f.Doc.Bytes()}, nil
+}
+
+// keywords returns keywords of a configuration.
+func (s *Server) keywords(p object.Path, q api.ConfigQuery) (api.KeywordList, error) {
+	f, err := s.o.Store.Load(p)
+	if err != nil {
+		return api.KeywordList{}, err
+	}
+	keys, err := wanted(f.Doc, q.Keywords)
+	if err != nil {
+		return api.KeywordList{}, badRequest(err)
+	}
+	as := q.Impersonate
+	if as == "" {
+		as = s.o.Node
+	}
+	var ev *config.Evaluator
+	if q.Evaluate {
+		if ev, err = s.o.Store.Evaluator(p, f.Doc, as); err != nil {
+			return api.KeywordList{}, badRequest(err)
+		}
+	}
+	schema := s.o.Store.Schema(p)
+	list := api.KeywordList{Kind: "KeywordList", Items: make([]api.KeywordItem, 0, len(keys))}
+	for _, key := range keys {
+		item := api.KeywordItem{Object: p.String(), Node: s.o.Node, Keyword: key.String(), EvaluatedAs: as}
+		if item.Value, _ = f.Doc.Get(key); ev != nil {
+			if item.Evaluated, err = value(ev, schema, f.Doc, key); err != nil {
+				return api.KeywordList{}, badRequest(err)
+			}
+		}
+		list.Items = append(list.Items, item)
+	}
+	return list, nil
+}
+
+// wanted returns the keys asked for, or every one that is set.
+func wanted(doc *config.Document, names []string) ([]config.Key, error) {
+	var keys []config.Key
+	var errs []error
+	for _, name := range names {
+		key, err := config.ParseKey(name)
+		keys, errs = append(keys, key), append(errs, err)
+	}
+	if names == nil {
+		for _, section := range doc.Sections() {
+			keys = append(keys, doc.Keys(section)...)
+		}
+	}
+	return keys, errors.Join(errs...)
+}
+
+// change applies one transaction, then has the daemon read the result, so that
+// what the caller asks next sees it.
+func (s *Server) change(ctx context.Context, p object.Path, in api.ConfigChange) (api.Committed, error) {
+	c, err := change(in)
+	if err != nil {
+		return api.Committed{}, badRequest(err)
+	}
+	// The refresh below is the wait: every live node of the object is this one.
+	if _, cancel, err := within(ctx, "wait", in.Wait); err != nil {
+		return api.Committed{}, err
+	} else {
+		cancel()
+	}
+	committed, err := s.o.Store.Update(ctx, p, c)
+	if err != nil {
+		return api.Committed{}, configProblem(err)
+	}
+	s.refresh(p)
+	return api.Committed{IsChanged: committed.Changed, LastModified: timestamp(committed.ModTime)}, nil
+}
+
+func change(in api.ConfigChange) (config.Change, error) {
+	c := config.Change{Delete: in.Delete}
+	var errs []error
+	for _, text := range in.Unset {
+		key, err := config.ParseKey(text)
+		c.Unset, errs = append(c.Unset, key), append(errs, err)
+	}
+	for _, text := range in.Set {
+		op, err := config.ParseOp(text)
+		c.Set, errs = append(c.Set, op), append(errs, err)
+	}
+	if len(c.Delete)+len(c.Unset)+len(c.Set) == 0 {
+		errs = append(errs, errors.New("no change: give set, unset or delete"))
+	}
+	return c, errors.Join(errs...)
+}
+
+func (s *Server) replace(ctx context.Context, p object.Path, data []byte) (api.Written, error) {
+	if !p.IsZero() && !s.o.Store.Exists(p) {
+		return api.Written{}, &object.NotFoundError{What: p.String()}
+	}
+	committed, err := s.o.Store.Replace(ctx, p, data)
+	return s.written(p, committed, err)
+}
+
+func (s *Server) written(p object.Path, c store.Committed, err error) (api.Written, error) {
+	if err != nil {
+		return api.Written{}, configProblem(err)
+	}
+	s.refresh(p)
+	return api.Written{LastModified: timestamp(c.ModTime)}, nil
+}
+
+// refresh has the daemon read a configuration that was committed. That it cannot
+// is no reason to refuse what is done: the view says what is wrong with it.
+func (s *Server) refresh(p object.Path) {
+	if err := s.o.Discover.Refresh(p); err != nil {
+		s.o.Log.Warn("read a configuration after its commit", slog.String("object", p.String()), slog.Any("err", err))
+	}
+}

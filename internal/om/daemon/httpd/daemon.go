@@ -1,0 +1,170 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+func (s *Server) postDaemonStop(context.Context, *api.NodeName) (api.DaemonPid, error) {
+	s.o.Ending.Stop()
+	return api.DaemonPid{Pid: s.o.Pid}, nil
+}
+
+func (s *Server) postDaemonRestart(context.Context, *api.NodeName) (api.DaemonPid, error) {
+	s.o.Ending.Restart()
+	return api.DaemonPid{Pid: s.o.Pid}, nil
+}
+
+func (s *Server) postDaemonShutdown(ctx context.Context, in *api.DaemonShutdown) (api.DaemonPid, error) {
+	ctx, cancel, err := within(ctx, "duration", in.Duration)
+	if err != nil {
+		return api.DaemonPid{}, err
+	}
+	defer cancel()
+	if err := s.o.Ending.Shutdown(ctx); err != nil {
+		if statusOf(err) == http.StatusRequestTimeout {
+			return api.DaemonPid{}, err
+		}
+		return api.DaemonPid{}, api.NewProblem(http.StatusConflict, err.Error())
+	}
+	return api.DaemonPid{Pid: s.o.Pid}, nil
+}
+
+func (s *Server) getDaemonExecs(ctx context.Context, in *api.ExecQuery) (api.ExecList, error) {
+	chosen, err := s.choose(ctx, in.Selector)
+	if err != nil {
+		return api.ExecList{}, err
+	}
+	list := api.ExecList{Kind: "ExecList", Items: []api.Exec{}}
+	for _, r := range s.o.Executor.Records(nil) {
+		e := exec(r)
+		if equals(in.State, e.State) && equals(in.Origin, e.Origin) && equals(in.SessionID, e.SessionID) &&
+			equals(in.ExecID, e.ExecID) && equals(in.OrchestrationID, e.OrchestrationID) && chosen(r.Path) {
+			list.Items = append(list.Items, e)
+		}
+	}
+	return list, nil
+}
+
+func (s *Server) getDaemonExec(ctx context.Context, in *api.WaitQuery) (api.Exec, error) {
+	r, err := await(ctx, in, "exec", s.o.Executor.Record, s.o.Executor.Wait)
+	if err != nil {
+		return api.Exec{}, err
+	}
+	return exec(r), nil
+}
+
+func (s *Server) getDaemonOrchestrations(ctx context.Context, in *api.OrchestrationQuery) (api.OrchestrationList, error) {
+	chosen, err := s.choose(ctx, in.Selector)
+	if err != nil {
+		return api.OrchestrationList{}, err
+	}
+	list := api.OrchestrationList{Kind: "OrchestrationList", Items: []api.Orchestration{}}
+	for _, o := range s.o.Monitor.Orchestrations() {
+		if equals(in.State, o.State) && chosen(o.Path) {
+			list.Items = append(list.Items, orchestration(o))
+		}
+	}
+	return list, nil
+}
+
+func (s *Server) getDaemonOrchestration(ctx context.Context, in *api.WaitQuery) (api.Orchestration, error) {
+	o, err := await(ctx, in, "orchestration", s.o.Monitor.Orchestration, s.o.Monitor.Wait)
+	if err != nil {
+		return api.Orchestration{}, err
+	}
+	return orchestration(o), nil
+}
+
+// await returns what is known of an id now or, with a wait, at its end.
+func await[T any](ctx context.Context, in *api.WaitQuery, what string, now func(string) (T, error), end func(context.Context, string) (T, error)) (v T, err error) {
+	limited, cancel, err := within(ctx, "wait", in.Wait)
+	if err != nil {
+		return v, err
+	}
+	defer cancel()
+	if in.Wait == "" {
+		return now(in.ID)
+	}
+	v, err = end(limited, in.ID)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return v, api.NewProblem(http.StatusRequestTimeout, fmt.Sprintf("%s %s is still running after %s", what, in.ID, in.Wait))
+	}
+	return v, err
+}
+
+// choose returns what a selector chooses by path: objects that are gone are
+// still chosen by their exact path.
+func (s *Server) choose(ctx context.Context, expr string) (func(object.Path) bool, error) {
+	if expr == "" {
+		return func(object.Path) bool { return true }, nil
+	}
+	_, paths, err := s.selected(ctx, expr, false)
+	if err != nil {
+		return nil, err
+	}
+	chosen := map[object.Path]bool{}
+	for _, p := range paths {
+		chosen[p] = true
+	}
+	if selector, err := object.ParseSelector(expr); err == nil {
+		exact, _ := selector.Exact()
+		for _, p := range exact {
+			chosen[p] = true
+		}
+	}
+	return func(p object.Path) bool { return chosen[p] }, nil
+}
+
+func equals(wanted, got string) bool { return wanted == "" || wanted == got }
+
+func exec(r executor.Record) api.Exec {
+	return api.Exec{
+		Node: r.Node, State: string(r.State), ExecID: r.ExecID, SessionID: r.SessionID, OrchestrationID: r.OrchestrationID,
+		Path: r.Path.String(), Rid: r.RID, Origin: origin(r.Origin), Pid: r.Pid, StartedAt: started(r), EndedAt: ended(r.EndedAt),
+		ExitCode: r.ExitCode, Command: r.Command, Error: r.Error,
+	}
+}
+
+// started is when a run began, or was asked for when it has not yet.
+func started(r executor.Record) time.Time {
+	if r.StartedAt.IsZero() {
+		return r.QueuedAt
+	}
+	return r.StartedAt
+}
+
+// origin is the word of the documentation for who submitted a run.
+func origin(o string) string {
+	switch o {
+	case executor.OriginAPI:
+		return "api"
+	case executor.OriginMonitor:
+		return "imon"
+	case executor.OriginScheduler:
+		return "scheduler"
+	}
+	return o
+}
+
+func orchestration(o monitor.Orchestration) api.Orchestration {
+	return api.Orchestration{
+		OrchestrationID: o.ID, State: o.State, Path: o.Path.String(), GlobalExpect: o.GlobalExpect, AcceptedBy: o.AcceptedBy,
+		StartedAt: o.StartedAt, EndedAt: ended(o.EndedAt), Reason: o.Reason,
+	}
+}
+
+func ended(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}

@@ -1,0 +1,75 @@
+package httpd
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"sync"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// encodings remembers the encoding of each object, as long as the object stays
+// the same value: views share what did not change.
+type encodings struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	items map[object.Path]encoding
+}
+
+// encoding is an object as an item of an [api.ObjectList].
+type encoding struct {
+	of   *cluster.Object
+	item []byte // the whole item
+	data []byte // the object alone, part of item
+	hash uint64
+}
+
+// of returns the encodings of the objects of v at paths.
+func (e *encodings) of(v *cluster.View, paths []object.Path) ([]encoding, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.items == nil {
+		e.items, e.seed = map[object.Path]encoding{}, maphash.MakeSeed()
+	}
+	list := make([]encoding, 0, len(paths))
+	for _, p := range paths {
+		o := v.Objects[p]
+		known, ok := e.items[p]
+		if !ok || known.of != o {
+			var err error
+			if known, err = e.encode(p, o); err != nil {
+				return nil, err
+			}
+			e.items[p] = known
+		}
+		list = append(list, known)
+	}
+	if len(e.items) > len(v.Objects) {
+		for p := range e.items {
+			if v.Objects[p] == nil {
+				delete(e.items, p)
+			}
+		}
+	}
+	return list, nil
+}
+
+func (e *encodings) encode(p object.Path, o *cluster.Object) (encoding, error) {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return encoding{}, fmt.Errorf("encode %s: %w", p, err)
+	}
+	meta, err := json.Marshal(api.ObjectMeta{Object: p.String()})
+	if err != nil {
+		return encoding{}, fmt.Errorf("encode %s: %w", p, err)
+	}
+	item := make([]byte, 0, len(data)+len(meta)+64)
+	item = append(item, `{"kind":"ObjectItem","meta":`...)
+	item = append(append(item, meta...), `,"data":`...)
+	start := len(item)
+	item = append(append(item, data...), '}')
+	return encoding{of: o, item: item, data: item[start : start+len(data)], hash: maphash.Bytes(e.seed, item)}, nil
+}

@@ -1,0 +1,196 @@
+package httpd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
+	"github.com/holdfast-ops/holdfast/internal/sse"
+)
+
+const (
+	heartbeatPeriod = 15 * time.Second // a comment, so that a dead connection is noticed
+	writeTimeout    = 30 * time.Second // of a reader that takes nothing at all
+)
+
+// getDaemonEvents streams events. The subscription begins before the present
+// state is replayed, so nothing is missed in between.
+func (s *Server) getDaemonEvents(ctx context.Context, in *api.EventQuery) (body, error) {
+	match, err := s.matcher(in)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel, err := within(ctx, "duration", in.Duration)
+	if err != nil {
+		return nil, err
+	}
+	return func(c huma.Context, status int) {
+		defer cancel()
+		name := "events"
+		if p := principal(c.Context()); p.Name != "" {
+			name += " of " + p.Name
+		}
+		allowed := readable(principal(c.Context()).Caller())
+		subscription := s.o.Bus.Subscribe(name, allowed)
+		defer subscription.Close()
+
+		c.SetHeader("Content-Type", sse.ContentType)
+		c.SetHeader("Cache-Control", "no-store")
+		c.SetStatus(status)
+		_, w := humago.Unwrap(c)
+		st := &stream{w: w, out: sse.NewWriter(w), match: match, limit: in.Limit}
+		if in.Replay || in.Cache {
+			s.replay(st, allowed)
+		}
+		if st.flush() == nil {
+			st.follow(ctx, subscription)
+		}
+	}, nil
+}
+
+// readable selects the events a caller may read. It is called while publishing:
+// the rest of the selection is the work of the reader.
+func readable(caller rbac.Caller) func(*event.Envelope) bool {
+	return func(e *event.Envelope) bool {
+		namespace, ok := e.Labels["namespace"]
+		return !ok || caller.Allows(rbac.NeedGuest, namespace)
+	}
+}
+
+// matcher returns what selects the events of a stream.
+func (s *Server) matcher(in *api.EventQuery) (func(*event.Envelope) bool, error) {
+	filters := make([]event.Filter, len(in.Filter))
+	for i, text := range in.Filter {
+		var err error
+		if filters[i], err = event.ParseFilter(text); err != nil {
+			return nil, badRequest(fmt.Errorf("query.filter: %w", err))
+		}
+	}
+	var selector *object.Selector
+	if in.Selector != "" {
+		var err error
+		if selector, err = object.ParseSelector(in.Selector); err != nil {
+			return nil, badRequest(fmt.Errorf("query.selector: %w", err))
+		}
+	}
+	return func(e *event.Envelope) bool {
+		if e.Kind == api.Resync {
+			return true
+		}
+		if selector != nil && !s.selects(selector, e.Labels["path"]) {
+			return false
+		}
+		for _, f := range filters {
+			if f.Match(e) {
+				return true
+			}
+		}
+		return len(filters) == 0
+	}, nil
+}
+
+func (s *Server) selects(selector *object.Selector, name string) bool {
+	p, err := object.Parse(name)
+	if err != nil {
+		return false
+	}
+	paths, err := selector.Select([]object.Path{p}, s.o.Store.Configs())
+	return err == nil && len(paths) == 1
+}
+
+// stream writes the events of one reader.
+type stream struct {
+	w     http.ResponseWriter
+	out   *sse.Writer
+	match func(*event.Envelope) bool
+	limit int64 // 0: none
+	sent  int64
+}
+
+// send writes an event, when it is selected, and reports whether more may follow.
+func (st *stream) send(e *event.Envelope) bool {
+	if !st.match(e) {
+		return true
+	}
+	err := st.out.Event(sse.Event{ID: strconv.FormatInt(st.sent, 10), Name: e.Kind, Data: e.Data()})
+	st.sent++
+	return err == nil && !st.full()
+}
+
+func (st *stream) full() bool { return st.limit > 0 && st.sent >= st.limit }
+
+// flush sends what was written. A reader that takes nothing is given up.
+func (st *stream) flush() error {
+	limitWrites(st.w)
+	return st.out.Flush()
+}
+
+// follow writes events as they come, those already waiting at once.
+func (st *stream) follow(ctx context.Context, events *bus.Subscription) {
+	beat := time.NewTicker(heartbeatPeriod)
+	defer beat.Stop()
+	for !st.full() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			if st.out.Comment("") != nil || st.flush() != nil {
+				return
+			}
+		case e, ok := <-events.C():
+			more := ok && st.send(e)
+			for more && len(events.C()) > 0 {
+				more = st.send(<-events.C())
+			}
+			if st.flush() != nil || !more {
+				return
+			}
+		}
+	}
+}
+
+// replay writes the present state as events.
+func (s *Server) replay(st *stream, allowed func(*event.Envelope) bool) {
+	for _, e := range present(s.o.State.View(), s.o.Node) {
+		wrapped := event.New(e, time.Now(), 0).WithLabel("from", "cache")
+		if allowed(wrapped) && !st.send(wrapped) {
+			return
+		}
+	}
+}
+
+// present is the state of the cluster as the events that would tell it.
+func present(v *cluster.View, self string) []event.Event {
+	events := []event.Event{event.ClusterConfigUpdated{Node: self, Config: v.Config}}
+	for name, n := range v.Nodes {
+		events = append(events,
+			event.NodeConfigUpdated{Node: name, Config: n.Config}, event.NodeStatusUpdated{Node: name, Status: n.Status},
+			event.NodeMonitorUpdated{Node: name, Monitor: n.Monitor}, event.NodeStatsUpdated{Node: name, Stats: n.Stats})
+	}
+	for p, o := range v.Objects {
+		for name, i := range o.Instances {
+			if i.Config != nil {
+				events = append(events, event.InstanceConfigUpdated{Path: p, Node: name, Config: *i.Config})
+			}
+			if i.Status != nil {
+				events = append(events, event.InstanceStatusUpdated{Path: p, Node: name, Status: *i.Status})
+			}
+			if i.Monitor != nil {
+				events = append(events, event.InstanceMonitorUpdated{Path: p, Node: name, Monitor: *i.Monitor})
+			}
+		}
+		events = append(events, event.ObjectStatusUpdated{Path: p, Node: self, Status: *o})
+	}
+	return events
+}

@@ -1,0 +1,181 @@
+package httpd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// eachInstance calls f for the instances designated, in order of path and node.
+func (s *Server) eachInstance(ctx context.Context, paths, nodes string, f func(object.Path, string, cluster.Instance)) error {
+	v, selected, err := s.selected(ctx, paths, false)
+	if err != nil {
+		return err
+	}
+	names, err := s.nodes(v, nodes)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, p := range selected {
+		for _, node := range names {
+			if i, ok := v.Objects[p].Instances[node]; ok {
+				f(p, node, i)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Server) getInstances(ctx context.Context, in *api.InstanceQuery) (api.InstanceList, error) {
+	list := api.InstanceList{Kind: "InstanceList", Items: []api.InstanceItem{}}
+	err := s.eachInstance(ctx, in.Path, in.Node, func(p object.Path, node string, i cluster.Instance) {
+		list.Items = append(list.Items, instanceItem(p, node, i))
+	})
+	return list, err
+}
+
+func instanceItem(p object.Path, node string, i cluster.Instance) api.InstanceItem {
+	return api.InstanceItem{Kind: "InstanceItem", Meta: api.InstanceMeta{Object: p.String(), Node: node}, Data: i}
+}
+
+// local returns the instance of an object on this node.
+func (s *Server) local(n api.ObjectName) (object.Path, cluster.Instance, error) {
+	p, err := path(n)
+	if err != nil {
+		return p, cluster.Instance{}, err
+	}
+	_, o, err := s.known(p)
+	if err != nil {
+		return p, cluster.Instance{}, err
+	}
+	i, ok := o.Instances[s.o.Node]
+	if !ok {
+		return p, cluster.Instance{}, &instance.NotFoundError{Path: p, Node: s.o.Node}
+	}
+	return p, i, nil
+}
+
+func (s *Server) getInstance(_ context.Context, in *api.InstanceName) (api.InstanceItem, error) {
+	p, i, err := s.local(in.ObjectName)
+	if err != nil {
+		return api.InstanceItem{}, err
+	}
+	return instanceItem(p, s.o.Node, i), nil
+}
+
+func (s *Server) getResources(ctx context.Context, in *api.ResourceQuery) (api.ResourceList, error) {
+	list := api.ResourceList{Kind: "ResourceList", Items: []api.ResourceItem{}}
+	err := s.eachInstance(ctx, in.Path, in.Node, func(p object.Path, node string, i cluster.Instance) {
+		for _, rid := range resourceIDs(i) {
+			if matchesResource(in.Resource, rid) {
+				list.Items = append(list.Items, api.ResourceItem{
+					Kind: "ResourceItem", Meta: api.ResourceMeta{Object: p.String(), Node: node, Rid: rid}, Data: resourceOf(i, rid),
+				})
+			}
+		}
+	})
+	return list, err
+}
+
+// matchesResource reads a list of ids, groups and globs.
+func matchesResource(list, rid string) bool {
+	group, _, _ := strings.Cut(rid, "#")
+	return matchesList(list, func(word string) bool { return word == group || object.Glob(word, rid) })
+}
+
+func resourceIDs(i cluster.Instance) []string {
+	ids := map[string]struct{}{}
+	if i.Config != nil {
+		for rid := range i.Config.Resources {
+			ids[rid] = struct{}{}
+		}
+	}
+	if i.Status != nil {
+		for rid := range i.Status.Resources {
+			ids[rid] = struct{}{}
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+func resourceOf(i cluster.Instance, rid string) api.Resource {
+	var r api.Resource
+	if i.Config != nil {
+		r.Config = part(i.Config.Resources, rid)
+	}
+	if i.Status != nil {
+		r.Status = part(i.Status.Resources, rid)
+	}
+	if i.Monitor != nil {
+		r.Monitor = part(i.Monitor.Resources, rid)
+	}
+	return r
+}
+
+func part[T any](m map[string]T, rid string) *T {
+	if v, ok := m[rid]; ok {
+		return &v
+	}
+	return nil
+}
+
+func (s *Server) getInstanceConfigFile(ctx context.Context, in *api.InstanceName) (api.ConfigFile, error) {
+	return s.getObjectConfigFile(ctx, &in.ObjectName)
+}
+
+func (s *Server) getInstanceResourceInfo(ctx context.Context, in *api.InstanceName) (api.ResourceInfoList, error) {
+	return s.resourceInfo(ctx, in.ObjectName)
+}
+
+func (s *Server) resourceInfo(ctx context.Context, n api.ObjectName) (api.ResourceInfoList, error) {
+	p, _, err := s.local(n)
+	if err != nil {
+		return api.ResourceInfoList{}, err
+	}
+	info, err := s.o.Instances.Info(ctx, p, instance.Request{Action: instance.Info}, false)
+	if err != nil {
+		return api.ResourceInfoList{}, err
+	}
+	list := api.ResourceInfoList{Kind: "ResourceInfoList", Items: make([]api.ResourceInfoItem, len(info))}
+	for i, item := range info {
+		list.Items[i] = api.ResourceInfoItem{Object: item.Object, Node: item.Node, Rid: item.RID, Key: item.Key, Value: item.Value}
+	}
+	return list, nil
+}
+
+func (s *Server) postInstanceClear(ctx context.Context, in *api.InstanceName) (api.None, error) {
+	p, _, err := s.local(in.ObjectName)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.o.Monitor.Clear(ctx, p)
+}
+
+func (s *Server) postInstanceProgress(ctx context.Context, in *api.InstanceProgress) (api.None, error) {
+	p, _, err := s.local(in.ObjectName)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.o.Monitor.Progress(ctx, p, in.Body.SessionID, in.Body.State, in.Body.IsPartial)
+}
+
+func (s *Server) postInstanceStatus(_ context.Context, in *api.InstanceStatusPost) (api.None, error) {
+	p, _, err := s.local(in.ObjectName)
+	if err != nil {
+		return api.None{}, err
+	}
+	s.o.Bus.Publish(event.InstanceStatusPost{Path: p, Node: s.o.Node, Status: in.Body})
+	if !s.o.State.SetInstanceStatus(p, s.o.Node, in.Body) {
+		return api.None{}, fmt.Errorf("status of %s: %w", p, &instance.NotFoundError{Path: p, Node: s.o.Node})
+	}
+	return api.None{}, nil
+}

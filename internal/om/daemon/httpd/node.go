@@ -1,0 +1,52 @@
+package httpd
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+)
+
+func (s *Server) getNodes(_ context.Context, in *api.NodeQuery) (api.NodeList, error) {
+	v := s.o.State.View()
+	names, err := s.nodes(v, in.Node)
+	if err != nil {
+		return api.NodeList{}, err
+	}
+	list := api.NodeList{Kind: "NodeList", Items: make([]api.NodeItem, 0, len(names))}
+	for _, name := range names {
+		list.Items = append(list.Items, api.NodeItem{Kind: "NodeItem", Meta: api.NodeMeta{Node: name}, Data: *v.Nodes[name]})
+	}
+	return list, nil
+}
+
+func (s *Server) getNodesInfo(context.Context, *api.None) (api.NodesInfo, error) {
+	v := s.o.State.View()
+	info := make(api.NodesInfo, len(v.Nodes))
+	for name, n := range v.Nodes {
+		labels := make([]api.NodeLabel, 0, len(n.Config.Labels))
+		for _, label := range slices.Sorted(maps.Keys(n.Config.Labels)) {
+			labels = append(labels, api.NodeLabel{Name: label, Value: n.Config.Labels[label]})
+		}
+		info[name] = api.NodeInfo{
+			Nodename: name, Env: n.Config.Env, Labels: labels, Paths: []struct{}{},
+			Listener: api.NodeListener{Addr: v.Config.Listener.Addr, Port: v.Config.Listener.Port},
+		}
+	}
+	return info, nil
+}
+
+func (s *Server) getNodePing(context.Context, *api.NodeName) (api.None, error) {
+	return api.None{}, nil
+}
+
+func (s *Server) getNodeDrivers(context.Context, *api.NodeName) (api.DriverList, error) {
+	list := api.DriverList{Kind: "DriverList", Items: []api.DriverItem{}}
+	for _, spec := range s.o.Drivers.Specs() {
+		list.Items = append(list.Items, api.DriverItem{
+			Kind: "DriverItem", Meta: api.NodeMeta{Node: s.o.Node}, Data: api.DriverData{Name: spec.ID()},
+		})
+	}
+	return list, nil
+}

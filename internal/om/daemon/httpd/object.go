@@ -1,0 +1,140 @@
+package httpd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+)
+
+type objectQuery struct {
+	api.ObjectQuery
+	IfNoneMatch string `header:"If-None-Match" doc:"Entity tag of the answer already held."`
+}
+
+func (s *Server) getObjects(ctx context.Context, in *objectQuery) (body, error) {
+	v, paths, err := s.selected(ctx, in.Path, false)
+	if err != nil {
+		return nil, err
+	}
+	items, err := s.encoded.of(v, paths)
+	if err != nil {
+		return nil, err
+	}
+	tag := entityTag(items)
+	return func(c huma.Context, status int) {
+		c.SetHeader("ETag", tag)
+		if in.IfNoneMatch == tag {
+			c.SetStatus(http.StatusNotModified)
+			return
+		}
+		chunks := make([][]byte, 0, 2*len(items)+2)
+		chunks = append(chunks, []byte(`{"kind":"ObjectList","items":[`))
+		for i, item := range items {
+			if i > 0 {
+				chunks = append(chunks, []byte(","))
+			}
+			chunks = append(chunks, item.item)
+		}
+		writeBytes(c, status, "application/json", append(chunks, []byte("]}"))...)
+	}, nil
+}
+
+// entityTag depends on each item and on their order.
+func entityTag(items []encoding) string {
+	var h uint64 = 14695981039346656037
+	for _, item := range items {
+		h = (h ^ item.hash) * 1099511628211
+	}
+	return fmt.Sprintf(`"%x-%x"`, len(items), h)
+}
+
+func (s *Server) getObjectPaths(ctx context.Context, in *api.ObjectPathQuery) (api.ObjectPaths, error) {
+	_, paths, err := s.selected(ctx, in.Path, true)
+	if err != nil {
+		return nil, err
+	}
+	list := make(api.ObjectPaths, len(paths))
+	for i, p := range paths {
+		list[i] = p.String()
+	}
+	return list, nil
+}
+
+func (s *Server) getObject(_ context.Context, in *api.ObjectName) (api.ObjectItem, error) {
+	p, err := path(*in)
+	if err != nil {
+		return api.ObjectItem{}, err
+	}
+	_, o, err := s.known(p)
+	if err != nil {
+		return api.ObjectItem{}, err
+	}
+	return api.ObjectItem{Kind: "ObjectItem", Meta: api.ObjectMeta{Object: p.String()}, Data: *o}, nil
+}
+
+// getClusterStatus writes the objects from their encodings: they are most of the
+// answer.
+func (s *Server) getClusterStatus(ctx context.Context, in *api.ClusterStatusQuery) (body, error) {
+	v, paths, err := s.selected(ctx, in.Selector, false)
+	if err != nil {
+		return nil, err
+	}
+	items, err := s.encoded.of(v, paths)
+	if err != nil {
+		return nil, err
+	}
+	head, err := json.Marshal(struct {
+		Config cluster.Config           `json:"config"`
+		Status cluster.Health           `json:"status"`
+		Node   map[string]*cluster.Node `json:"node"`
+	}{v.Config, v.Health, v.Nodes})
+	if err != nil {
+		return nil, fmt.Errorf("encode the cluster: %w", err)
+	}
+	local, err := json.Marshal(api.DaemonLocal{
+		Nodename: s.o.Node, Pid: s.o.Pid, Routines: runtime.NumGoroutine(), StartedAt: timestamp(s.o.Started),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the daemon: %w", err)
+	}
+	return func(c huma.Context, status int) {
+		chunks := [][]byte{[]byte(`{"cluster":`), head[:len(head)-1], []byte(`,"object":{`)}
+		separator := ""
+		for i, item := range items {
+			if in.Namespace != "" && paths[i].Namespace != in.Namespace {
+				continue
+			}
+			// A path holds no character that JSON escapes.
+			chunks = append(chunks, []byte(separator+`"`+paths[i].String()+`":`), item.data)
+			separator = ","
+		}
+		chunks = append(chunks, []byte(`}},"daemon":`), local, []byte("}"))
+		writeBytes(c, status, "application/json", chunks...)
+	}, nil
+}
+
+func (s *Server) getObjectResourceInfo(ctx context.Context, in *api.ObjectName) (api.ResourceInfoList, error) {
+	return s.resourceInfo(ctx, *in)
+}
+
+// matchesList reports whether a value is in a comma separated list; an empty
+// list holds everything.
+func matchesList(list string, match func(word string) bool) bool {
+	if list == "" {
+		return true
+	}
+	for word := range strings.SplitSeq(list, ",") {
+		if match(strings.TrimSpace(word)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package httpd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
+)
+
+// descriptionKey is where the middlewares find the description of an operation.
+const descriptionKey = "description"
+
+// newAPI returns an API without the routes, formats and schema links that huma
+// adds by default: what is served is what package api declares.
+func newAPI(mux *http.ServeMux) huma.API {
+	config := huma.DefaultConfig("Holdfast agent", api.Version)
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
+	config.CreateHooks = nil
+	config.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
+	config.Transformers = []huma.Transformer{toProblem}
+	config.RejectUnknownQueryParameters = true
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"bearerAuth": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "Token made by om daemon auth token."},
+	}
+	config.Info.Description = "The API of the Holdfast agent. The root socket of a node needs no token; the listener does."
+	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
+	return humago.New(mux, config)
+}
+
+// schemaName names a schema after its type. The wire types of package api and
+// the values of package cluster share one space of names: registration panics
+// when two types claim one.
+func schemaName(t reflect.Type, hint string) string { return huma.DefaultSchemaNamer(t, hint) }
+
+// handle serves an operation.
+func handle[In, Out any](s *Server, op api.Operation[In, Out], h func(context.Context, *In) (Out, error)) {
+	d := op.Describe()
+	register(s, d, func(ctx context.Context, in *In) (body, error) {
+		out, err := h(ctx, in)
+		return encodeOutput(d, out), err
+	})
+}
+
+// register serves an operation whose handler makes the body itself.
+func register[In any](s *Server, d api.Description, h func(context.Context, *In) (body, error)) {
+	if s.handled[d.ID] {
+		panic("operation " + d.ID + " has two handlers")
+	}
+	s.handled[d.ID] = true
+	huma.Register(s.api, s.operation(d), func(ctx context.Context, in *In) (*huma.StreamResponse, error) {
+		b, err := h(ctx, in)
+		if err != nil {
+			return nil, s.problem(ctx, d, err)
+		}
+		return &huma.StreamResponse{Body: func(c huma.Context) { b(c, d.Status) }}, nil
+	})
+}
+
+// operation documents d.
+func (s *Server) operation(d api.Description) huma.Operation {
+	summary, _, _ := strings.Cut(d.Doc, ". ")
+	op := huma.Operation{
+		OperationID: d.ID, Method: d.Method, Path: d.Path, Tags: []string{d.Tag},
+		Summary: strings.TrimSuffix(summary, "."), Description: d.Doc + "\n\nNeeds: " + d.Need.String() + ".",
+		DefaultStatus: d.Status, MaxBodyBytes: d.Max, SkipValidateBody: d.Trusted,
+		Metadata:  map[string]any{descriptionKey: d},
+		Security:  []map[string][]string{{"bearerAuth": {}}},
+		Responses: map[string]*huma.Response{strconv.Itoa(d.Status): s.response(d)},
+		Errors:    append([]int{http.StatusBadRequest}, d.Errors...),
+	}
+	if d.Need == rbac.Public {
+		op.Security = []map[string][]string{}
+	} else {
+		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	for _, status := range append(op.Errors, http.StatusInternalServerError) {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: s.schema(reflect.TypeFor[api.Problem]())}},
+		}
+	}
+	op.Errors = nil
+	return op
+}
+
+// response documents a success, by the rules package api states for outputs.
+func (s *Server) response(d api.Description) *huma.Response {
+	r := &huma.Response{Description: http.StatusText(d.Status)}
+	example, contentType, isRaw := d.ExampleOut(), "application/json", false
+	if d.Out.Kind() == reflect.Struct {
+		for i := range d.Out.NumField() {
+			field := d.Out.Field(i)
+			if name := field.Tag.Get("header"); name != "" {
+				if r.Headers == nil {
+					r.Headers = map[string]*huma.Param{}
+				}
+				r.Headers[name] = &huma.Param{Description: field.Tag.Get("doc"), Schema: &huma.Schema{Type: huma.TypeString}}
+			}
+			if field.Name == rawBody {
+				isRaw, contentType = true, field.Tag.Get("contentType")
+				example = string(reflect.ValueOf(example).Field(i).Bytes())
+			}
+		}
+	}
+	switch {
+	case d.Status == http.StatusNoContent || d.Out == reflect.TypeFor[api.None]():
+	case isRaw && contentType == "application/json":
+		r.Content = map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeObject}}}
+	case isRaw:
+		r.Content = map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString}, Example: example}}
+	default:
+		r.Content = map[string]*huma.MediaType{contentType: {Schema: s.schema(d.Out), Example: example}}
+	}
+	return r
+}
+
+func (s *Server) schema(t reflect.Type) *huma.Schema {
+	return s.api.OpenAPI().Components.Schemas.Schema(t, true, "")
+}
+
+// openAPI encodes the document.
+func (s *Server) openAPI() ([]byte, error) {
+	doc, err := indentJSON(s.api.OpenAPI())
+	if err != nil {
+		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
+	}
+	return doc, nil
+}
+
+// Document returns the OpenAPI document of the API.
+func (s *Server) Document() ([]byte, error) { return s.document() }

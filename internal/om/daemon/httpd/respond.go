@@ -1,0 +1,85 @@
+package httpd
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+)
+
+// rawBody is the name of the fields that are a body as is.
+const rawBody = "RawBody"
+
+// body writes an answer of the given status.
+type body func(c huma.Context, status int)
+
+// encodeOutput lays an output out as package api documents.
+func encodeOutput(d api.Description, out any) body {
+	return func(c huma.Context, status int) {
+		v, contentType := reflect.ValueOf(out), "application/json"
+		var data []byte
+		isRaw := false
+		if v.Kind() == reflect.Struct {
+			for i := range v.NumField() {
+				field := v.Type().Field(i)
+				if name := field.Tag.Get("header"); name != "" {
+					c.SetHeader(name, v.Field(i).String())
+				}
+				if field.Name == rawBody {
+					isRaw, contentType, data = true, field.Tag.Get("contentType"), v.Field(i).Bytes()
+				}
+			}
+		}
+		if status == http.StatusNoContent || d.Out == reflect.TypeFor[api.None]() {
+			c.SetStatus(status)
+			return
+		}
+		if !isRaw {
+			var err error
+			if data, err = json.Marshal(out); err != nil {
+				writeProblem(c, api.NewProblem(http.StatusInternalServerError, d.ID+": encode the answer: "+err.Error()))
+				return
+			}
+		}
+		writeBytes(c, status, contentType, data)
+	}
+}
+
+// writeBytes writes a whole body. A client that is gone is no error of ours.
+func writeBytes(c huma.Context, status int, contentType string, data ...[]byte) {
+	length := 0
+	for _, d := range data {
+		length += len(d)
+	}
+	c.SetHeader("Content-Type", contentType)
+	c.SetHeader("Content-Length", strconv.Itoa(length))
+	c.SetStatus(status)
+	for _, d := range data {
+		if _, err := c.BodyWriter().Write(d); err != nil {
+			return
+		}
+	}
+}
+
+func writeProblem(c huma.Context, p *api.Problem) {
+	data, err := json.Marshal(p)
+	if err != nil {
+		c.SetStatus(http.StatusInternalServerError)
+		return
+	}
+	writeBytes(c, p.Status, p.ContentType(""), data)
+}
+
+func indentJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}

@@ -1,0 +1,70 @@
+package httpd
+
+import "github.com/holdfast-ops/holdfast/internal/om/api"
+
+// routes gives each operation its handler. A test compares it with [api.All].
+func (s *Server) routes() {
+	handle(s, api.GetAuthInfo, s.getAuthInfo)
+	handle(s, api.GetHealth, s.getHealth)
+	handle(s, api.GetOpenAPI, s.getOpenAPI)
+	handle(s, api.GetAuthWhoAmI, s.getAuthWhoAmI)
+	handle(s, api.PostAuthToken, s.postAuthToken)
+
+	register(s, api.GetClusterStatus.Describe(), s.getClusterStatus)
+	handle(s, api.GetClusterConfig, s.getClusterConfig)
+	handle(s, api.PatchClusterConfig, s.patchClusterConfig)
+	handle(s, api.GetClusterConfigFile, s.getClusterConfigFile)
+	handle(s, api.PutClusterConfigFile, s.putClusterConfigFile)
+	handle(s, api.GetClusterConfigKeywords, s.getClusterConfigKeywords)
+
+	handle(s, api.GetNodes, s.getNodes)
+	handle(s, api.GetNodesInfo, s.getNodesInfo)
+	handle(s, api.GetNodePing, s.getNodePing)
+	handle(s, api.GetNodeDrivers, s.getNodeDrivers)
+	handle(s, api.GetNodeConfig, s.getNodeConfig)
+	handle(s, api.PatchNodeConfig, s.patchNodeConfig)
+	handle(s, api.GetNodeConfigFile, s.getNodeConfigFile)
+	handle(s, api.PutNodeConfigFile, s.putNodeConfigFile)
+	handle(s, api.GetNodeConfigKeywords, s.getNodeConfigKeywords)
+
+	register(s, api.GetDaemonEvents.Describe(), s.getDaemonEvents)
+	handle(s, api.PostDaemonStop, s.postDaemonStop)
+	handle(s, api.PostDaemonRestart, s.postDaemonRestart)
+	handle(s, api.PostDaemonShutdown, s.postDaemonShutdown)
+	handle(s, api.GetDaemonExecs, s.getDaemonExecs)
+	handle(s, api.GetDaemonExec, s.getDaemonExec)
+	handle(s, api.GetDaemonOrchestrations, s.getDaemonOrchestrations)
+	handle(s, api.GetDaemonOrchestration, s.getDaemonOrchestration)
+
+	register(s, api.GetObjects.Describe(), s.getObjects)
+	handle(s, api.GetObjectPaths, s.getObjectPaths)
+	handle(s, api.GetObject, s.getObject)
+	handle(s, api.GetObjectResourceInfo, s.getObjectResourceInfo)
+	handle(s, api.GetObjectConfig, s.getObjectConfig)
+	handle(s, api.PatchObjectConfig, s.patchObjectConfig)
+	handle(s, api.GetObjectConfigFile, s.getObjectConfigFile)
+	handle(s, api.PostObjectConfigFile, s.postObjectConfigFile)
+	handle(s, api.PutObjectConfigFile, s.putObjectConfigFile)
+	handle(s, api.GetObjectConfigKeywords, s.getObjectConfigKeywords)
+
+	s.goal(api.PostObjectActionStart, "started")
+	s.goal(api.PostObjectActionStop, "stopped")
+	s.goal(api.PostObjectActionFreeze, "frozen")
+	s.goal(api.PostObjectActionUnfreeze, "unfrozen")
+	s.goal(api.PostObjectActionProvision, "provisioned")
+	s.goal(api.PostObjectActionUnprovision, "unprovisioned")
+	s.goal(api.PostObjectActionPurge, "purged")
+	s.goal(api.PostObjectActionDelete, "deleted")
+	handle(s, api.PostObjectActionRestart, s.postObjectActionRestart)
+	handle(s, api.PostObjectActionAbort, s.postObjectActionAbort)
+
+	handle(s, api.GetInstances, s.getInstances)
+	handle(s, api.GetInstance, s.getInstance)
+	handle(s, api.GetResources, s.getResources)
+	handle(s, api.GetInstanceConfigFile, s.getInstanceConfigFile)
+	handle(s, api.GetInstanceResourceInfo, s.getInstanceResourceInfo)
+	handle(s, api.PostInstanceClear, s.postInstanceClear)
+	handle(s, api.PostInstanceProgress, s.postInstanceProgress)
+	handle(s, api.PostInstanceStatus, s.postInstanceStatus)
+	s.actions()
+}

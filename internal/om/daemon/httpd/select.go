@@ -1,0 +1,119 @@
+package httpd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// path returns the path of n, checked.
+func path(n api.ObjectName) (object.Path, error) {
+	p, err := n.ObjectPath()
+	if err != nil {
+		return p, badRequest(err)
+	}
+	return p, nil
+}
+
+// known returns the state of an object. One that was just written is looked for
+// on disk before it is said not to exist.
+func (s *Server) known(p object.Path) (*cluster.View, *cluster.Object, error) {
+	v := s.o.State.View()
+	if o := v.Objects[p]; o != nil {
+		return v, o, nil
+	}
+	if s.o.Store.Exists(p) {
+		if err := s.o.Discover.Refresh(p); err != nil {
+			return nil, nil, fmt.Errorf("read the configuration of %s: %w", p, err)
+		}
+		v = s.o.State.View()
+		if o := v.Objects[p]; o != nil {
+			return v, o, nil
+		}
+	}
+	return nil, nil, &object.NotFoundError{What: p.String()}
+}
+
+// selected returns the view and the paths a selector designates in it, among
+// those the caller may read; every one when the selector is empty. An exact path
+// nobody wrote is an error when strict is set.
+func (s *Server) selected(ctx context.Context, expr string, strict bool) (*cluster.View, []object.Path, error) {
+	var selector *object.Selector
+	if expr != "" {
+		var err error
+		if selector, err = object.ParseSelector(expr); err != nil {
+			return nil, nil, badRequest(err)
+		}
+		if exact, ok := selector.Exact(); ok {
+			s.refreshMissing(exact)
+		}
+	}
+	v := s.o.State.View()
+	all := make([]object.Path, 0, len(v.Objects))
+	for p := range v.Objects {
+		if mayRead(ctx, p.Namespace) {
+			all = append(all, p)
+		}
+	}
+	if selector == nil {
+		slices.SortFunc(all, object.Compare)
+		return v, all, nil
+	}
+	paths, err := selector.Select(all, s.o.Store.Configs())
+	if err != nil {
+		if !strict && statusOf(err) == 404 {
+			return v, nil, nil
+		}
+		return nil, nil, err
+	}
+	return v, paths, nil
+}
+
+// refreshMissing reads the configurations written since the view was made. An
+// object that cannot be read is one the view does not have.
+func (s *Server) refreshMissing(paths []object.Path) {
+	for _, p := range paths {
+		_, _, _ = s.known(p)
+	}
+}
+
+// nodes returns the nodes a selector designates; every one when it is empty.
+func (s *Server) nodes(v *cluster.View, expr string) ([]string, error) {
+	all := make([]string, 0, len(v.Nodes))
+	labels := make(map[string]map[string]string, len(v.Nodes))
+	for name, n := range v.Nodes {
+		all, labels[name] = append(all, name), n.Config.Labels
+	}
+	slices.Sort(all)
+	if expr == "" {
+		return all, nil
+	}
+	selector, err := object.ParseNodeSelector(strings.ReplaceAll(expr, api.Localhost, s.o.Node))
+	if err != nil {
+		return nil, badRequest(err)
+	}
+	return selector.Select(all, labels)
+}
+
+// within returns ctx limited to the duration written in a parameter, when one is.
+func within(ctx context.Context, name, text string) (context.Context, context.CancelFunc, error) {
+	if text == "" {
+		return ctx, func() {}, nil
+	}
+	d, err := config.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return nil, nil, badRequest(fmt.Errorf("query.%s: %q is no duration: write 30s or 5m", name, text))
+	}
+	limited, cancel := context.WithTimeout(ctx, d)
+	return limited, cancel, nil
+}
+
+// timestamp prints a time as the OM-Last-Modified header carries it.
+func timestamp(t time.Time) string { return t.Format(api.TimeHeader) }

@@ -1,0 +1,124 @@
+// Package httpd serves the API of the daemon: every operation of package api,
+// on the unix socket of the node and on the TLS listener of the cluster.
+//
+//	request -> who calls (auth) -> which operation -> may the caller (rbac)
+//	        -> decode, check (huma) -> handler -> encode
+//
+// A handler gets a decoded input and returns an output or an error; what status
+// an error is, is decided in one place. Reads never wait for the rest of the
+// daemon: they look at the immutable view.
+package httpd
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/holdfast-ops/holdfast/internal/om/auth"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+// State is the state of the cluster; *state.State is one.
+type State interface {
+	View() *cluster.View
+	SetInstanceStatus(p object.Path, node string, v cluster.InstanceStatus) (known bool)
+}
+
+// Bus gives events to readers; *bus.Bus does it.
+type Bus interface {
+	Subscribe(name string, match func(*event.Envelope) bool) *bus.Subscription
+	Publish(e event.Event)
+}
+
+// Discoverer reads a configuration now; *discover.Discovery does it.
+type Discoverer interface {
+	Refresh(p object.Path) error
+}
+
+// Orchestrator gives objects goals; *monitor.Monitor does it.
+type Orchestrator interface {
+	Orchestrate(ctx context.Context, p object.Path, g monitor.Goal) (string, error)
+	Abort(ctx context.Context, p object.Path) (string, error)
+	Clear(ctx context.Context, p object.Path) error
+	Progress(ctx context.Context, p object.Path, sessionID, state string, partial bool) error
+	Orchestrations() []monitor.Orchestration
+	Orchestration(id string) (monitor.Orchestration, error)
+	Wait(ctx context.Context, id string) (monitor.Orchestration, error)
+}
+
+// Executor runs actions; *executor.Executor does it.
+type Executor interface {
+	Submit(ctx context.Context, j executor.Job) (executor.IDs, error)
+	Records(match func(executor.Record) bool) []executor.Record
+	Record(execID string) (executor.Record, error)
+	Wait(ctx context.Context, execID string) (executor.Record, error)
+}
+
+// Informer tells what resources publish; *instance.Engine does it.
+type Informer interface {
+	Info(ctx context.Context, p object.Path, r instance.Request, refresh bool) ([]instance.ResourceInfo, error)
+}
+
+// Ending ends the daemon. Stop and Restart return at once.
+type Ending interface {
+	Stop()
+	Restart()
+	// Shutdown stops the svc and vol instances of the node first, and returns
+	// once they are down.
+	Shutdown(ctx context.Context) error
+}
+
+// Options are what the server works with.
+type Options struct {
+	Node    string
+	Pid     int
+	Owner   int // uid that may use the unix socket, besides root
+	Started time.Time
+	Log     *slog.Logger
+	Tokens  *auth.Tokens
+
+	State     State
+	Bus       Bus
+	Store     *store.Store
+	Drivers   *resource.Registry
+	Discover  Discoverer
+	Monitor   Orchestrator
+	Executor  Executor
+	Instances Informer
+	Ending    Ending
+}
+
+// Server serves the API.
+type Server struct {
+	o        Options
+	mux      *http.ServeMux
+	api      huma.API
+	handled  map[string]bool // operation ids
+	document func() ([]byte, error)
+	encoded  encodings
+}
+
+// New returns a server. [Server.Serve] runs it on listeners.
+func New(o Options) *Server {
+	s := &Server{o: o, mux: http.NewServeMux(), handled: map[string]bool{}}
+	s.api = newAPI(s.mux)
+	s.api.UseMiddleware(plainStatus, s.authorize)
+	s.routes()
+	s.document = sync.OnceValues(s.openAPI)
+	return s
+}
+
+// Handles reports whether the operation of this id has a handler.
+func (s *Server) Handles(id string) bool { return s.handled[id] }

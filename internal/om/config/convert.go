@@ -205,7 +205,7 @@ func ParseShlex(s string) ([]string, error) {
 	started := false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
-		case ' ', '\t', '\n', '\r':
+		case ' ', '\t', '\n', '\r', '\v', '\f':
 			if started {
 				words = append(words, word.String())
 				word.Reset()

@@ -54,9 +54,11 @@ func (k Key) check() error {
 		return fmt.Errorf("the section is empty: write section.option")
 	case k.Option == "":
 		return fmt.Errorf("the option is empty: write section.option")
-	case strings.ContainsAny(k.Section, "[]\n\x00") || strings.Trim(k.Section, blanks) != k.Section:
+	case checkText(k.Section) != nil || checkText(name) != nil:
+		return fmt.Errorf("it is not UTF-8 text")
+	case strings.ContainsAny(k.Section, "[]\n") || strings.Trim(k.Section, blanks) != k.Section:
 		return fmt.Errorf("section %q cannot be written: it holds a bracket or a line end, or blanks around it", k.Section)
-	case strings.ContainsAny(name, "=\n\x00") || strings.Trim(name, blanks) != name:
+	case strings.ContainsAny(name, "=\n") || strings.Trim(name, blanks) != name:
 		return fmt.Errorf("option %q cannot be written: it holds an equal sign or a line end, or blanks around it", name)
 	case strings.IndexByte("#;[", name[0]) >= 0:
 		return fmt.Errorf("option %q cannot be written: it starts as a comment or a section does", name)

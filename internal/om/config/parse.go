@@ -288,9 +288,5 @@ func clip(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	for i := most; ; i-- {
-		if utf8.RuneStart(s[i]) {
-			return s[:i] + "..."
-		}
-	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }

@@ -284,7 +284,7 @@ func (b *builder) run(ctx context.Context, cmd *cobra.Command, l leaf, args []st
 	}
 	return l.runner.Run(ctx, &verb.Call{
 		Streams: b.process.Streams, Env: b.process.Env, Backend: b.tree.Backend,
-		Line: strings.Join(b.line, " "), Kind: l.subsystem.Kind, Selector: selectorOf(cmd), Args: args,
+		Line: strings.Join(b.line, " "), Verb: l.verb.Path, Kind: l.subsystem.Kind, Selector: selectorOf(cmd), Args: args,
 		Format: b.globals.format, Quiet: b.globals.quiet, Debug: b.globals.debug,
 	})
 }

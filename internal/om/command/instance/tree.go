@@ -42,7 +42,7 @@ func addInstance(list *grid.Node, node string, i cluster.Instance) {
 		r := status.Resources[rid]
 		row := resources.Add(
 			grid.Text(rid, grid.Plain),
-			grid.Text(resourceFlags(i, rid, r), grid.Plain),
+			grid.Text(flags(i, rid, r), grid.Plain),
 			statusCell(r.Status),
 			grid.Text(strings.TrimSpace(r.Label), grid.Plain))
 		for _, entry := range r.Log {
@@ -122,61 +122,15 @@ func logCell(entry cluster.ResourceLogEntry) grid.Cell {
 	return grid.Text(entry.Level+": "+entry.Message, style)
 }
 
-// resourceFlags is the column of eight marks of a resource: running, monitored,
-// disabled, optional, encapsulated, provisioned, standby, restarts left.
-func resourceFlags(i cluster.Instance, rid string, r cluster.ResourceStatus) string {
-	mark := func(set bool, c byte) byte {
-		if set {
-			return c
-		}
-		return '.'
-	}
-	return string([]byte{
-		mark(r.Running, 'R'),
-		mark(r.Monitor, 'M'),
-		mark(r.Disable, 'D'),
-		mark(r.Optional, 'O'),
-		mark(r.Encap, 'E'),
-		provisionedMark(r.Provisioned.State),
-		mark(r.Standby, 'S'),
-		restartMark(restartsLeft(i, rid, r)),
-	})
-}
-
-func provisionedMark(p cluster.Provisioned) byte {
-	switch p {
-	case cluster.ProvisionedTrue:
-		return '.'
-	case cluster.ProvisionedFalse:
-		return 'P'
-	case cluster.ProvisionedMixed:
-		return 'p'
-	case cluster.ProvisionedNotApplicable:
-		return '/'
-	case cluster.ProvisionedUndef:
-	}
-	return '?'
-}
-
-func restartMark(n int) byte {
-	switch {
-	case n <= 0:
-		return '.'
-	case n > 9:
-		return '+'
-	default:
-		return byte('0' + n)
-	}
-}
-
-// restartsLeft is the budget the monitor counts down, or the configured one.
-func restartsLeft(i cluster.Instance, rid string, r cluster.ResourceStatus) int {
+// flags draws the marks of a resource, with the restarts the monitor has left
+// in place of the configured ones.
+func flags(i cluster.Instance, rid string, r cluster.ResourceStatus) string {
 	if i.Monitor != nil {
 		if m, ok := i.Monitor.Resources[rid]; ok {
-			return m.Restart.Remaining
+			r.Restart = m.Restart.Remaining
 		}
 	}
-	return r.Restart
+	return cluster.ResourceFlags(r)
 }
 
 // groupOrder lists the resource groups in start order.

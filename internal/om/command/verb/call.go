@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
@@ -18,6 +19,7 @@ type Call struct {
 	Env      func(string) string
 	Backend  Backend
 	Line     string      // the command as typed, selector first: "om hello start"
+	Verb     string      // the words of the verb: "instance start"
 	Kind     object.Kind // of the subsystem: "" for all and for the others
 	Selector string      // as typed, "" when there is none
 	Args     []string    // positional arguments
@@ -32,25 +34,43 @@ func (c *Call) Objects(ctx context.Context) ([]object.Path, error) {
 	if c.Selector == "" {
 		return nil, app.Usage("say which objects: %s", c.selectorHint())
 	}
-	return c.Backend.Select(ctx, c.Selector)
+	return c.Listed(ctx)
 }
 
 // Listed returns the objects a command looks at: those selected, or every
 // object of the kind of the subsystem.
 func (c *Call) Listed(ctx context.Context) ([]object.Path, error) {
-	return c.Backend.Select(ctx, c.ListedSelector())
+	selector, err := c.ListedSelector()
+	if err != nil || selector == "" {
+		return nil, err
+	}
+	return c.Backend.Select(ctx, selector)
 }
 
-// ListedSelector is the selector of [Call.Listed].
-func (c *Call) ListedSelector() string {
+// ListedSelector is the selector of [Call.Listed]; empty when a list read from
+// the standard input names nothing.
+func (c *Call) ListedSelector() (string, error) {
 	switch {
 	case c.Selector != "":
-		return c.Selector
+		return c.Selection()
 	case c.Kind != "":
-		return "*/" + string(c.Kind) + "/*"
+		return "*/" + string(c.Kind) + "/*", nil
 	default:
-		return "**"
+		return "**", nil
 	}
+}
+
+// Selection returns the selector as typed, the standard input read for "-".
+func (c *Call) Selection() (string, error) {
+	if c.Selector != "-" {
+		return c.Selector, nil
+	}
+	names, err := object.ReadList(c.Streams.In)
+	if err != nil {
+		return "", fmt.Errorf("read the selection on the standard input: %w", err)
+	}
+	c.Selector = strings.Join(names, ",")
+	return c.Selector, nil
 }
 
 func (c *Call) selectorHint() string {

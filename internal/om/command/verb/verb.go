@@ -78,5 +78,5 @@ func Does[C any](run func(ctx context.Context, backend C, c *Call) error) func(B
 
 type plain func(ctx context.Context, c *Call) error
 
-func (plain) Flags(*pflag.FlagSet)                          {}
+func (plain) Flags(*pflag.FlagSet)                       {}
 func (run plain) Run(ctx context.Context, c *Call) error { return run(ctx, c) }

@@ -1,0 +1,20 @@
+// Command ox manages a cluster from elsewhere, through its API only.
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/om/command"
+	"github.com/holdfast-ops/holdfast/internal/om/command/remote"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() { app.Main("ox", root) }
+
+func root(p app.Process) *cobra.Command {
+	p.Version = version
+	return command.New("ox", "manage a cluster from elsewhere", remote.New(p.Env)).Root(p)
+}

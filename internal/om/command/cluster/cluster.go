@@ -1,0 +1,60 @@
+// Package cluster declares the commands on the cluster.
+package cluster
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/output"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/command/configure"
+	"github.com/holdfast-ops/holdfast/internal/om/command/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/command/node"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// Verbs returns the commands on the cluster.
+func Verbs() []verb.Verb {
+	return append(configure.Verbs(this),
+		verb.Verb{
+			Path: "status", Group: "query", Short: "show the state of the cluster",
+			Long: "Show the state of the cluster: the same as the monitor. -o json gives everything there is to know.",
+			New:  monitor.Monitor.New,
+		},
+		verb.Verb{
+			Path: "list", Also: []string{"ls"}, Group: "query", Short: "name the cluster",
+			New: verb.Needs(func(l monitor.Source) verb.Runner { return &list{source: l} }),
+		},
+		verb.Verb{
+			Path: "freeze", Group: "actions", Short: "forbid the daemons of the cluster to act by themselves",
+			New: verb.Does(func(ctx context.Context, f node.Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, true) }),
+		},
+		verb.Verb{
+			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "let the daemons of the cluster act by themselves",
+			New: verb.Does(func(ctx context.Context, f node.Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, false) }),
+		},
+	)
+}
+
+func this(context.Context, *verb.Call) ([]object.Path, error) {
+	return []object.Path{object.Cluster()}, nil
+}
+
+type list struct{ source monitor.Source }
+
+func (*list) Flags(*pflag.FlagSet) {}
+
+func (l *list) Run(ctx context.Context, c *verb.Call) error {
+	status, err := l.source.ClusterStatus(ctx, "")
+	if err != nil {
+		return err
+	}
+	return verb.Write(c, []output.Column[api.ClusterStatus]{
+		{Name: "NAME", Value: func(s api.ClusterStatus) any { return s.Cluster.Config.Name }},
+		{Name: "ID", Value: func(s api.ClusterStatus) any { return s.Cluster.Config.ID }},
+		{Name: "NODES", Value: func(s api.ClusterStatus) any { return len(s.Cluster.Config.Nodes) }},
+		{Name: "OBJECTS", Value: func(s api.ClusterStatus) any { return len(s.Cluster.Object) }},
+	}, []api.ClusterStatus{status}, nil)
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+)
+
+// Issuer makes tokens.
+type Issuer interface {
+	Token(ctx context.Context, q api.TokenQuery) (api.AuthToken, error)
+}
+
+// Auth declares the making of tokens.
+var Auth = verb.Verb{
+	Path: "auth token", Also: []string{"auth"}, Group: "query",
+	Short: "make a bearer token for the API",
+	Long: "Make a bearer token for the API and print it. Without --role the token has the grants of the caller; roles limit it: " +
+		"admin, operator, guest, squatter, prioritizer, blacklistadmin, heartbeat, join, leave, root.",
+	Example: "TOKEN=$(om daemon auth token --duration 1h)\nom daemon auth token --role guest --scope ns1 --subject ci",
+	New:     verb.Needs(func(i Issuer) verb.Runner { return &auth{issuer: i} }),
+}
+
+type auth struct {
+	issuer   Issuer
+	query    api.TokenQuery
+	duration time.Duration
+}
+
+func (a *auth) Flags(f *pflag.FlagSet) {
+	f.StringSliceVar(&a.query.Role, "role", nil, "limit the token to these `roles`")
+	f.StringVar(&a.query.Scope, "scope", "", "limit the token to this `namespace`")
+	f.StringVar(&a.query.Subject, "subject", "", "the `user` the token is for")
+	f.DurationVar(&a.duration, "duration", 10*time.Minute, "how long the token is valid")
+}
+
+func (a *auth) Run(ctx context.Context, c *verb.Call) error {
+	a.query.AccessDuration = a.duration.String()
+	token, err := a.issuer.Token(ctx, a.query)
+	if err != nil {
+		return hint(err)
+	}
+	if c.Structured() {
+		return verb.Write[struct{}](c, nil, nil, token)
+	}
+	_, err = fmt.Fprintln(c.Streams.Out, token.AccessToken)
+	return err
+}

@@ -1,0 +1,165 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/cli/output"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+)
+
+// Streamer streams the events of a daemon.
+type Streamer interface {
+	Events(ctx context.Context, q api.EventQuery) iter.Seq2[api.Event, error]
+}
+
+// Events declares the stream of events.
+func Events(hidden bool) verb.Verb {
+	return verb.Verb{
+		Path: "events", Aliases: []string{"eve", "even", "event"}, Group: "query", Hidden: hidden,
+		Short: "print the events of the daemon as they happen",
+		Long: "Print the events of the daemon as they happen, one a line.\n\nA filter is a kind, labels and values, separated by commas, each optional: " +
+			"InstanceStatusUpdated,path=web,.instance_status.avail=up. Several filters are alternatives. With --wait the command ends once each of them matched.",
+		Example: "om daemon events --filter InstanceStatusUpdated\nom daemon events --replay -o json --limit 10",
+		New:     verb.Needs(func(s Streamer) verb.Runner { return &events{streamer: s} }),
+	}
+}
+
+type events struct {
+	streamer Streamer
+	query    api.EventQuery
+	limit    uint64
+	duration time.Duration
+	wait     bool
+	template string
+}
+
+func (e *events) Flags(f *pflag.FlagSet) {
+	f.StringArrayVar(&e.query.Filter, "filter", nil, "only the events that `match`; repeat it for alternatives")
+	f.StringVarP(&e.query.Selector, "selector", "s", "", "only the events of the objects selected")
+	f.StringVar(&e.query.Node, "node", api.Localhost, "the `node` whose daemon is asked")
+	f.Uint64Var(&e.limit, "limit", 0, "end after this many events")
+	f.DurationVar(&e.duration, "duration", 0, "end after this long")
+	f.BoolVar(&e.query.Replay, "replay", false, "first print the present state, as events")
+	f.BoolVar(&e.wait, "wait", false, "end once every filter matched an event")
+	f.StringVar(&e.template, "template", "", "print each event with this Go `template`")
+}
+
+func (e *events) Run(ctx context.Context, c *verb.Call) error {
+	if e.wait {
+		return e.waitEach(ctx, c)
+	}
+	e.query.Limit = int64(e.limit) //nolint:gosec // a number of events
+	if e.duration > 0 {
+		e.query.Duration = e.duration.String()
+	}
+	for ev, err := range e.streamer.Events(ctx, e.query) {
+		if err != nil {
+			return hint(err)
+		}
+		if err := e.print(c, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitEach reads one stream for each filter, until each had its event.
+func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
+	if len(e.query.Filter) == 0 {
+		return app.Usage("--wait waits for filters: give --filter")
+	}
+	if e.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.duration)
+		defer cancel()
+	}
+	type outcome struct {
+		event api.Event
+		err   error
+	}
+	found := make(chan outcome)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, filter := range e.query.Filter {
+		q := e.query
+		q.Filter, q.Limit = []string{filter}, 1
+		go func() {
+			for ev, err := range e.streamer.Events(reading, q) {
+				select {
+				case found <- outcome{ev, err}:
+				case <-reading.Done():
+				}
+				return
+			}
+			select {
+			case found <- outcome{err: errors.New("the stream ended before an event matched " + filter)}:
+			case <-reading.Done():
+			}
+		}()
+	}
+	for range e.query.Filter {
+		select {
+		case o := <-found:
+			if o.err != nil && ctx.Err() == nil {
+				return hint(o.err)
+			}
+			if o.err == nil {
+				if err := e.print(c, o.event); err != nil {
+					return err
+				}
+				continue
+			}
+		case <-ctx.Done():
+		}
+		return fmt.Errorf("wait for the event: %w", ctx.Err())
+	}
+	return nil
+}
+
+// print prints an event: as a line for people, or in the format asked for.
+func (e *events) print(c *verb.Call, ev api.Event) error {
+	switch {
+	case e.template != "":
+		return output.Write[struct{}](c.Streams, "template="+e.template, nil, nil, ev)
+	case c.Format == "json":
+		line, err := json.Marshal(ev)
+		if err != nil {
+			return fmt.Errorf("print an event: %w", err)
+		}
+		_, err = fmt.Fprintf(c.Streams.Out, "%s\n", line)
+		return err
+	case c.Structured():
+		return output.Write[struct{}](c.Streams, c.Format, nil, nil, ev)
+	}
+	return line(c.Streams, ev)
+}
+
+// line prints when, what, and the labels that say of what.
+func line(s *iostreams.Streams, ev api.Event) error {
+	var data struct {
+		Labels map[string]string `json:"labels"`
+	}
+	if err := json.Unmarshal(ev.Data, &data); err != nil {
+		return fmt.Errorf("event %s: %w", ev.Kind, err)
+	}
+	var labels []string
+	for k, v := range data.Labels {
+		labels = append(labels, k+"="+v)
+	}
+	slices.Sort(labels)
+	_, err := fmt.Fprintln(s.Out, strings.TrimRight(fmt.Sprintf("%s  %s  %s",
+		ev.At.Local().Format("15:04:05.000"), s.Paint(iostreams.Bold, ev.Kind), strings.Join(labels, " ")), " "))
+	return err
+}

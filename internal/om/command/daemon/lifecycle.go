@@ -1,0 +1,169 @@
+// Package daemon declares the commands on the daemon: its life, what it runs
+// and ran, its events, its tokens and its logs.
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/cli/output"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+)
+
+// Host is a machine on which a daemon may run.
+type Host interface {
+	// RunDaemon is the daemon: it returns when the daemon ends.
+	RunDaemon(ctx context.Context, c *verb.Call) error
+	// StartDaemon starts the daemon in the background and returns once it
+	// answers; started is false when one was running already.
+	StartDaemon(ctx context.Context, limit time.Duration) (started bool, err error)
+	// StopDaemon stops the daemon and returns once it has ended; stopped is
+	// false when none was running.
+	StopDaemon(ctx context.Context, limit time.Duration) (stopped bool, err error)
+}
+
+// Answerer tells whether a daemon answers.
+type Answerer interface {
+	Alive(ctx context.Context) error
+}
+
+// Shutter stops what a daemon looks after, then the daemon.
+type Shutter interface {
+	ShutdownDaemon(ctx context.Context, limit time.Duration) error
+}
+
+// Stater describes the daemon that answers.
+type Stater interface {
+	DaemonState(ctx context.Context) (State, error)
+}
+
+// State describes a daemon.
+type State struct {
+	Node      string `json:"node"`
+	State     string `json:"state"`
+	Pid       int    `json:"pid"`
+	Version   string `json:"version"`
+	Cluster   string `json:"cluster"`
+	Listener  string `json:"listener"`
+	StartedAt string `json:"started_at"`
+	Objects   int    `json:"objects"`
+}
+
+const lifecycle = "life of the daemon"
+
+// Lifecycle returns the commands that start and stop the daemon.
+func Lifecycle() []verb.Verb {
+	return []verb.Verb{
+		{
+			Path: "run", Group: lifecycle, Short: "be the daemon, in the foreground",
+			New: verb.Needs(func(h Host) verb.Runner { return &run{host: h} }),
+		},
+		{
+			Path: "start", Aliases: []string{"star"}, Group: lifecycle, Short: "start the daemon, return once it answers",
+			New: verb.Needs(func(h Host) verb.Runner {
+				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
+					started, err := h.StartDaemon(ctx, limit)
+					if err == nil && !started {
+						say(c, "the daemon is already running")
+					}
+					return err
+				}, usage: "give up after this long", limit: 30 * time.Second}
+			}),
+		},
+		{
+			Path: "stop", Group: lifecycle, Short: "stop the daemon, services keep running",
+			New: verb.Needs(func(h Host) verb.Runner {
+				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
+					stopped, err := h.StopDaemon(ctx, limit)
+					if err == nil && !stopped {
+						say(c, "the daemon is not running")
+					}
+					return err
+				}, usage: "give up after this long", limit: 30 * time.Second}
+			}),
+		},
+		{
+			Path: "restart", Group: lifecycle, Short: "stop then start the daemon, services keep running",
+			New: verb.Needs(func(h Host) verb.Runner {
+				return &command{do: func(ctx context.Context, _ *verb.Call, limit time.Duration) error {
+					if _, err := h.StopDaemon(ctx, limit); err != nil {
+						return err
+					}
+					_, err := h.StartDaemon(ctx, limit)
+					return err
+				}, usage: "give up after this long, twice", limit: 30 * time.Second}
+			}),
+		},
+		{
+			Path: "shutdown", Group: lifecycle, Short: "stop the services of the node, then the daemon",
+			New: verb.Needs(func(s Shutter) verb.Runner {
+				return &command{do: func(ctx context.Context, _ *verb.Call, limit time.Duration) error {
+					return hint(s.ShutdownDaemon(ctx, limit))
+				}, usage: "give up after this long", limit: 5 * time.Minute}
+			}),
+		},
+		{
+			Path: "running", Group: lifecycle, Short: "tell by the exit code whether the daemon answers: 0 or 1",
+			New: verb.Does(func(ctx context.Context, a Answerer, _ *verb.Call) error {
+				if a.Alive(ctx) != nil {
+					return app.Silent(1)
+				}
+				return nil
+			}),
+		},
+		{
+			Path: "status", Aliases: []string{"statu"}, Group: "query", Short: "describe the daemon that answers",
+			New: verb.Does(status),
+		},
+	}
+}
+
+func status(ctx context.Context, s Stater, c *verb.Call) error {
+	state, err := s.DaemonState(ctx)
+	if err != nil {
+		return hint(err)
+	}
+	return verb.Write(c, []output.Column[State]{
+		{Name: "NODE", Value: func(s State) any { return s.Node }},
+		{Name: "STATE", Value: func(s State) any { return s.State }},
+		{Name: "PID", Value: func(s State) any { return s.Pid }},
+		{Name: "VERSION", Value: func(s State) any { return s.Version }},
+		{Name: "CLUSTER", Value: func(s State) any { return s.Cluster }},
+		{Name: "LISTENER", Value: func(s State) any { return s.Listener }},
+		{Name: "OBJECTS", Value: func(s State) any { return s.Objects }},
+		{Name: "STARTED_AT", Value: func(s State) any { return s.StartedAt }},
+	}, []State{state}, state)
+}
+
+// command is a command with a time limit and nothing else.
+type command struct {
+	do    func(ctx context.Context, c *verb.Call, limit time.Duration) error
+	usage string
+	limit time.Duration
+}
+
+func (m *command) Flags(f *pflag.FlagSet) {
+	f.DurationVar(&m.limit, "time", m.limit, m.usage)
+	f.DurationVar(&m.limit, "duration", m.limit, "")
+	f.String("node", "", "")
+	f.Lookup("duration").Hidden = true
+	f.Lookup("node").Hidden = true
+}
+
+func (m *command) Run(ctx context.Context, c *verb.Call) error { return m.do(ctx, c, m.limit) }
+
+type run struct{ host Host }
+
+func (*run) Flags(*pflag.FlagSet) {}
+
+func (r *run) Run(ctx context.Context, c *verb.Call) error { return r.host.RunDaemon(ctx, c) }
+
+func say(c *verb.Call, message string) {
+	if !c.Quiet {
+		fmt.Fprintln(c.Streams.Err, message)
+	}
+}

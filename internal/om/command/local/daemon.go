@@ -1,0 +1,190 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/client"
+	"github.com/holdfast-ops/holdfast/internal/om/command/node"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+	"github.com/holdfast-ops/holdfast/internal/om/logbook"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/retry"
+)
+
+// RunDaemon implements daemon.Host.
+func (b *Backend) RunDaemon(ctx context.Context, c *verb.Call) error {
+	return b.o.Serve(ctx, b.host, b.o.Process.Version, b.logger(c))
+}
+
+// soon is how often the start and the end of a daemon are looked for.
+func soon() retry.Policy {
+	return retry.Policy{Interval: 10 * time.Millisecond, Max: 100 * time.Millisecond}
+}
+
+// StartDaemon implements daemon.Host.
+func (b *Backend) StartDaemon(ctx context.Context, limit time.Duration) (bool, error) {
+	if b.Alive(ctx) == nil {
+		return false, nil
+	}
+	since := time.Now()
+	process, err := b.host.Runner.Start(host.Cmd{Argv: []string{b.host.Self, "daemon", "run", "--quiet"}})
+	if err != nil {
+		return false, fmt.Errorf("start the daemon: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- process.Wait() }()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err = retry.Until(ctx, soon(), func(ctx context.Context) (bool, error) {
+		select {
+		case err := <-ended:
+			if b.Alive(ctx) == nil {
+				return true, nil // another one was faster
+			}
+			return false, b.diagnose(err, since)
+		default:
+			return b.Alive(ctx) == nil, nil
+		}
+	})
+	if err != nil {
+		return false, fmt.Errorf("start the daemon: %w", err)
+	}
+	return true, nil
+}
+
+// diagnose says why a daemon ended, with its last words.
+func (b *Backend) diagnose(err error, since time.Time) error {
+	if err == nil {
+		err = errors.New("it ended at once")
+	}
+	lines, readErr := b.Logs(logbook.Filter{Level: "error", Since: since}, 5)
+	if readErr != nil {
+		return err
+	}
+	var words []string
+	for _, l := range lines {
+		words = append(words, strings.TrimSuffix(l.Message+": "+l.Err, ": "))
+	}
+	if len(words) == 0 {
+		return fmt.Errorf("%w: see om daemon run", err)
+	}
+	return fmt.Errorf("%w\n%s", err, strings.Join(words, "\n"))
+}
+
+// StopDaemon implements daemon.Host.
+func (b *Backend) StopDaemon(ctx context.Context, limit time.Duration) (bool, error) {
+	c, err := b.Connect()
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	asked, err := client.Do(ctx, c, api.PostDaemonStop, api.NodeName{Node: api.Localhost})
+	if client.IsDown(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("stop the daemon: %w", err)
+	}
+	if err := b.gone(ctx, asked.Pid); err != nil {
+		return false, fmt.Errorf("stop the daemon, process %d: %w", asked.Pid, err)
+	}
+	return true, nil
+}
+
+// gone waits until the process of a daemon has ended.
+func (b *Backend) gone(ctx context.Context, pid int) error {
+	return retry.Until(ctx, soon(), func(ctx context.Context) (bool, error) {
+		if _, err := os.Stat(filepath.Join("/proc", fmt.Sprint(pid))); err == nil && pid > 0 && !zombie(pid) {
+			return false, nil
+		}
+		return b.Alive(ctx) != nil, nil
+	})
+}
+
+// zombie tells whether the process has ended and waits for its parent.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "stat"))
+	if err != nil {
+		return true
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(rest, "Z")
+}
+
+// ShutdownDaemon implements daemon.Shutter.
+func (b *Backend) ShutdownDaemon(ctx context.Context, limit time.Duration) error {
+	c, err := b.Connect()
+	if err != nil {
+		return err
+	}
+	asked, err := client.Do(ctx, c, api.PostDaemonShutdown, api.DaemonShutdown{NodeName: api.NodeName{Node: api.Localhost}, Duration: limit.String()})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return b.gone(ctx, asked.Pid)
+}
+
+// FreezeNode implements node.Freezer: the flag is a file, watched by the daemon.
+func (b *Backend) FreezeNode(_ context.Context, frozen bool) error {
+	flag := filepath.Join(b.host.Paths.Var(), "node", "frozen")
+	if !frozen {
+		if err := os.Remove(flag); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("unfreeze the node: %w", err)
+		}
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(flag), 0o700); err != nil {
+		return fmt.Errorf("freeze the node: %w", err)
+	}
+	f, err := os.OpenFile(flag, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("freeze the node: %w", err)
+	}
+	return f.Close()
+}
+
+// Drivers implements node.Drivers.
+func (b *Backend) Drivers(context.Context) ([]node.Driver, error) {
+	var drivers []node.Driver
+	for _, s := range b.registry().Specs() {
+		drivers = append(drivers, node.Driver{Name: s.ID(), Doc: s.Doc})
+	}
+	return drivers, nil
+}
+
+// Nodes implements node.Lister: from the configuration when no daemon answers.
+func (b *Backend) Nodes(ctx context.Context, selector string) ([]api.NodeItem, error) {
+	items, err := b.Backend.Nodes(ctx, selector)
+	if !client.IsDown(err) {
+		return items, err
+	}
+	names := b.store().Nodes()
+	if selector != "" {
+		parsed, err := object.ParseNodeSelector(selector)
+		if err != nil {
+			return nil, err
+		}
+		if names, err = parsed.Select(names, b.store().NodeLabels()); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range names {
+		items = append(items, api.NodeItem{Kind: "NodeItem", Meta: api.NodeMeta{Node: name}})
+	}
+	return items, nil
+}
+
+func (b *Backend) stateDir(p object.Path) string {
+	return filepath.Join(b.host.Paths.Var(), p.StateDir())
+}

@@ -1,0 +1,103 @@
+// Package local is the backend of om: this host, through the instance engine
+// and the configuration store, and the cluster, through the daemon of this host.
+//
+// Nothing is opened before a command needs it: a command costs what it does.
+package local
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/client"
+	"github.com/holdfast-ops/holdfast/internal/om/command/remote"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+	"github.com/holdfast-ops/holdfast/internal/om/datastore"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/logbook"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+// Options are what the main package gives.
+type Options struct {
+	Process  app.Process
+	Registry func() *resource.Registry // the drivers of the build
+	// Serve is the daemon: it returns when the daemon ends.
+	Serve func(ctx context.Context, h host.Host, version string, log *slog.Logger) error
+}
+
+// Backend acts on this host.
+type Backend struct {
+	*remote.Backend
+
+	o        Options
+	host     host.Host
+	registry func() *resource.Registry
+	store    func() *store.Store
+	book     func() *logbook.Book
+	session  func() string
+}
+
+// New returns the backend of this host.
+func New(o Options) *Backend {
+	p := o.Process
+	b := &Backend{o: o, host: host.Host{
+		Runner: host.NewRunner(), Paths: host.Paths{Root: p.Env("OSVC_ROOT_PATH")}, Hostname: p.Hostname, Self: p.Self,
+	}}
+	b.registry = sync.OnceValue(o.Registry)
+	b.store = sync.OnceValue(func() *store.Store { return store.New(b.host, b.registry().Sections) })
+	b.book = sync.OnceValue(func() *logbook.Book { return logbook.Open(b.host.Paths) })
+	b.Backend = &remote.Backend{Env: p.Env, Connect: sync.OnceValues(func() (*client.Client, error) {
+		return client.New(client.Options{Socket: b.host.Paths.Socket()})
+	})}
+	b.session = sync.OnceValue(b.NewSession)
+	return b
+}
+
+// NodeName implements instance.Local.
+func (b *Backend) NodeName() string { return b.host.Hostname }
+
+// origin is who started this command: "user", or a part of the daemon.
+func (b *Backend) origin() string {
+	if o := b.o.Process.Env("OSVC_ACTION_ORIGIN"); o != "" {
+		return o
+	}
+	return "user"
+}
+
+// byDaemon tells whether the daemon started this command: it then knows what
+// it asked for, and must not be waited for.
+func (b *Backend) byDaemon() bool { return strings.HasPrefix(b.origin(), "daemon/") }
+
+// engine acts on the instances of this node, and logs on the console of a call.
+func (b *Backend) engine(c *verb.Call) *instance.Engine {
+	return &instance.Engine{
+		Host: b.host, Store: b.store(), Registry: b.registry(), Log: b.logger(c),
+		Data: datastore.New(b.store()).Decode, Notify: notifier{b},
+	}
+}
+
+// logger writes to the store, and to the console unless it must be quiet.
+func (b *Backend) logger(c *verb.Call) *slog.Logger {
+	var handlers []slog.Handler
+	if b.o.Process.Env("OSVC_NO_LOG_FILE") == "" {
+		handlers = append(handlers, b.book().Handler(b.host.Hostname, slog.LevelDebug))
+	}
+	if c != nil && !c.Quiet {
+		level := slog.LevelInfo
+		if c.Debug {
+			level = slog.LevelDebug
+		}
+		handlers = append(handlers, logbook.Console(c.Streams.Err, logbook.ConsoleOptions{Color: c.Streams.Color && c.Streams.ErrTTY, Level: level}))
+	}
+	return slog.New(logbook.Tee(handlers...))
+}
+
+// Logs implements log.Reader.
+func (b *Backend) Logs(f logbook.Filter, lines int) ([]logbook.Line, error) {
+	return b.book().Read(f, lines)
+}

@@ -1,0 +1,195 @@
+package monitor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/command/grid"
+)
+
+// Board is a picture of the cluster.
+type Board struct {
+	Status   api.ClusterStatus
+	Selector string
+	Sections []string // the parts drawn, all when empty
+}
+
+// Rows draws the picture: one column for each node, after a bar.
+func (b Board) Rows() []grid.Row {
+	nodes := b.nodes()
+	parts := []struct {
+		name string
+		rows func(nodes []string) []grid.Row
+	}{{"threads", b.threads}, {"nodes", b.nodeRows}, {"objects", b.objects}}
+	var rows []grid.Row
+	for _, part := range parts {
+		if len(b.Sections) > 0 && !slices.Contains(b.Sections, part.name) {
+			continue
+		}
+		if len(rows) > 0 {
+			rows = append(rows, grid.Row{})
+		}
+		rows = append(rows, part.rows(nodes)...)
+	}
+	return rows
+}
+
+// nodes lists the columns: the members of the cluster, then whoever else has an instance.
+func (b Board) nodes() []string {
+	nodes := slices.Clone(b.Status.Cluster.Config.Nodes)
+	others := map[string]bool{}
+	for name := range b.Status.Cluster.Node {
+		others[name] = true
+	}
+	for _, o := range b.Status.Cluster.Object {
+		for name := range o.Instances {
+			others[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		if !slices.Contains(nodes, name) {
+			nodes = append(nodes, name)
+		}
+	}
+	return nodes
+}
+
+// title is a heading over the columns of the nodes.
+func title(text string, nodes []string) grid.Row {
+	row := grid.Row{Cells: []grid.Cell{grid.Text(text, grid.Title), nil, nil, nil}}
+	for _, n := range nodes {
+		row.Cells = append(row.Cells, grid.Text(n, grid.Strong))
+	}
+	return row
+}
+
+// line is a row: a name, its state, a detail, the bar, and a cell for each node.
+func line(name string, state, detail grid.Cell, nodes []string, cell func(node string) grid.Cell) grid.Row {
+	row := grid.Row{Cells: []grid.Cell{grid.Text(" "+name, grid.Strong), state, detail, grid.Text("|", grid.Faint)}}
+	for _, n := range nodes {
+		row.Cells = append(row.Cells, cell(n))
+	}
+	return row
+}
+
+func (b Board) threads(nodes []string) []grid.Row {
+	port := b.Status.Cluster.Config.Listener.Port
+	running := grid.Text("running", grid.Good)
+	none := func(string) grid.Cell { return nil }
+	return []grid.Row{
+		title("Threads", nodes),
+		line("daemon", running, grid.Text("pid "+strconv.Itoa(b.Status.Daemon.Pid), grid.Plain), nodes, none),
+		line("listener", running, grid.Text(":"+strconv.Itoa(port), grid.Plain), nodes, none),
+	}
+}
+
+func (b Board) nodeRows(nodes []string) []grid.Row {
+	of := func(show func(n cluster.Node) grid.Cell) func(string) grid.Cell {
+		return func(name string) grid.Cell {
+			n, ok := b.Status.Cluster.Node[name]
+			if !ok {
+				return grid.Text("?", grid.Warn)
+			}
+			return show(n)
+		}
+	}
+	return []grid.Row{
+		title("Nodes", nodes),
+		line("score", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+			return grid.Text(strconv.FormatUint(n.Stats.Score, 10), grid.Plain)
+		})),
+		line(" load 15m", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+			return grid.Text(strconv.FormatFloat(n.Stats.Load15M, 'f', 1, 64), grid.Plain)
+		})),
+		line(" mem", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+			return share(n.Stats.MemAvailPct, n.Stats.MemTotalMB, uint64(max(n.Config.MinAvailMemPct, 0))) //nolint:gosec // not negative
+		})),
+		line(" swap", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+			return share(n.Stats.SwapAvailPct, n.Stats.SwapTotalMB, uint64(max(n.Config.MinAvailSwapPct, 0))) //nolint:gosec // not negative
+		})),
+		line("state", nil, nil, nodes, of(nodeState)),
+	}
+}
+
+// share is what remains of a memory, and how much there is.
+func share(available, totalMB, least uint64) grid.Cell {
+	if totalMB == 0 {
+		return grid.Text("-", grid.Faint)
+	}
+	style := grid.Plain
+	if available < least {
+		style = grid.Bad
+	}
+	return grid.Text(fmt.Sprintf("%d%% of %s", available, megabytes(totalMB)), style)
+}
+
+func megabytes(n uint64) string {
+	if n >= 10*1024 {
+		return strconv.FormatUint(n/1024, 10) + "G"
+	}
+	return strconv.FormatUint(n, 10) + "M"
+}
+
+func nodeState(n cluster.Node) grid.Cell {
+	var c marks
+	if !n.Status.FrozenAt.IsZero() {
+		c.add("*", grid.Title)
+	}
+	if s := n.Monitor.State; s != "" && s != "idle" {
+		c.word(s, grid.Plain)
+	}
+	c.expect(n.Monitor.GlobalExpect)
+	return c.cell
+}
+
+func (b Board) objects(nodes []string) []grid.Row {
+	rows := []grid.Row{title("Objects matching "+b.Selector, nodes)}
+	paths := slices.Sorted(maps.Keys(b.Status.Cluster.Object))
+	for _, p := range paths {
+		o := b.Status.Cluster.Object[p]
+		rows = append(rows, line(p, objectState(o), objectShape(o), nodes, func(node string) grid.Cell {
+			i, ok := o.Instances[node]
+			if !ok {
+				return nil
+			}
+			return Marks(i)
+		}))
+	}
+	return rows
+}
+
+// objectState is the availability of an object, with its alerts.
+func objectState(o cluster.Object) grid.Cell {
+	var c marks
+	c.add(o.Avail.String(), statusStyle(o.Avail))
+	if o.PlacementState == "non-optimal" {
+		c.add("^", grid.Bad)
+	}
+	if o.Overall.Plain() == cluster.Warn {
+		c.add("!", grid.Warn)
+	}
+	if o.Frozen == "frozen" || o.Frozen == "mixed" {
+		c.add("*", grid.Title)
+	}
+	if o.Provisioned == cluster.ProvisionedFalse || o.Provisioned == cluster.ProvisionedMixed {
+		c.add("P", grid.Bad)
+	}
+	return c.cell
+}
+
+// objectShape is who starts the object and how many instances are up, of how many.
+func objectShape(o cluster.Object) grid.Cell {
+	if o.Topology == "" || o.Avail.Plain() == cluster.NotApplicable && o.UpInstancesCount == 0 {
+		return nil
+	}
+	want := "1"
+	if o.Topology == "flex" && o.Flex != nil {
+		want = strconv.Itoa(o.Flex.Target)
+	}
+	return grid.Text(strings.TrimSpace(fmt.Sprintf("%s %d/%s", o.Orchestrate, o.UpInstancesCount, want)), grid.Faint)
+}

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"github.com/holdfast-ops/holdfast/internal/om/command/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/command/configure"
+	"github.com/holdfast-ops/holdfast/internal/om/command/daemon"
+	"github.com/holdfast-ops/holdfast/internal/om/command/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/command/log"
+	"github.com/holdfast-ops/holdfast/internal/om/command/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/command/node"
+	"github.com/holdfast-ops/holdfast/internal/om/command/object"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+	omobject "github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// New returns the command line of a program: every verb its backend can serve,
+// and those of its own.
+func New(name, short string, backend verb.Backend, own ...verb.Verb) Tree {
+	objects := objectVerbs()
+	t := Tree{
+		Name: name, Short: short, Backend: backend, Topics: topics(),
+		Subsystems: []Subsystem{{Name: "all", Short: "act on objects of any kind", Selects: true, Verbs: objects}},
+		Verbs:      append([]verb.Verb{monitor.Monitor}, own...),
+	}
+	for _, k := range omobject.Kinds() {
+		t.Subsystems = append(t.Subsystems, Subsystem{Name: string(k), Short: kindShort(k), Kind: k, Selects: true, Verbs: objects})
+	}
+	t.Subsystems = append(t.Subsystems,
+		Subsystem{Name: "node", Short: "act on nodes", Verbs: nodeVerbs()},
+		Subsystem{Name: "cluster", Short: "act on the cluster", Verbs: cluster.Verbs()},
+		Subsystem{Name: "daemon", Short: "act on the daemon, and see what it does", Verbs: daemonVerbs()},
+	)
+	return t
+}
+
+func kindShort(k omobject.Kind) string {
+	return map[omobject.Kind]string{
+		omobject.KindSvc:   "act on services",
+		omobject.KindVol:   "act on volumes",
+		omobject.KindCfg:   "act on configuration maps",
+		omobject.KindSec:   "act on secrets",
+		omobject.KindUsr:   "act on users",
+		omobject.KindNscfg: "act on namespaces",
+		omobject.KindCcfg:  "act on the cluster configuration object",
+	}[k]
+}
+
+func objectVerbs() []verb.Verb {
+	verbs := []verb.Verb{object.List, object.Create, object.Deploy, instance.Status, instance.List, monitor.Monitor}
+	verbs = append(verbs, object.Orchestrated()...)
+	verbs = append(verbs, instance.Actions()...)
+	verbs = append(verbs, instance.Resources()...)
+	verbs = append(verbs, configure.Verbs(configure.Named)...)
+	return append(verbs, log.Verb("logs", "print the log of the objects", verb.Args{}, log.Selected))
+}
+
+func nodeVerbs() []verb.Verb {
+	return append(node.Verbs(),
+		daemon.Events(true),
+		log.Verb("logs", "print the log of the node", verb.Args{}, log.Everything))
+}
+
+func daemonVerbs() []verb.Verb {
+	verbs := append(daemon.Lifecycle(), daemon.History()...)
+	return append(verbs,
+		daemon.Events(false),
+		daemon.Auth,
+		log.Verb("logs", "print the log of the node", verb.Args{}, log.Everything),
+		log.Verb("session logs", "print what a session logged", verb.Args{Use: "SESSION_ID", Min: 1, Max: 1}, log.Session),
+		log.Verb("exec logs", "print what a run logged", verb.Args{Use: "EXEC_ID", Min: 1, Max: 1}, log.Exec),
+		log.Verb("orchestration logs", "print what an orchestration logged", verb.Args{Use: "ORCHESTRATION_ID", Min: 1, Max: 1}, log.Orchestration),
+	)
+}
+
+// topics explains the words between a subsystem and a verb.
+func topics() map[string]string {
+	return map[string]string{
+		"instance":      "act on the instances of this node, now",
+		"config":        "read and change configurations",
+		"resource":      "look at the resources of instances",
+		"exec":          "look at the runs of the daemon",
+		"session":       "look at the submitted commands",
+		"orchestration": "look at the orchestrations",
+		"auth":          "make tokens",
+	}
+}

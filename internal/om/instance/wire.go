@@ -1,0 +1,40 @@
+package instance
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+)
+
+// RequestOf is the request that the parameters of the API make. It is the only
+// place that copies them, one by one.
+func RequestOf(action Action, in api.InstanceAction) (Request, error) {
+	r := Request{
+		Action: action, RID: commaWords(in.Rid), Tag: commaWords(in.Tag), Subset: commaWords(in.Subset), To: in.To,
+		Force: in.Force, Leader: in.Leader, StateOnly: in.StateOnly, DisableRollback: in.DisableRollback,
+		Confirm: in.Confirm, NoLock: in.NoLock, Env: in.Env, Session: in.SessionID,
+	}
+	for _, e := range in.Env {
+		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
+			return r, fmt.Errorf("env: %q is not NAME=value", e)
+		}
+	}
+	if in.WaitLock == "" {
+		return r, nil
+	}
+	d, err := config.ParseDuration(in.WaitLock)
+	if err != nil {
+		return r, fmt.Errorf("waiting for the lock: %w", err)
+	}
+	r.WaitLock = d
+	return r, nil
+}
+
+func commaWords(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}

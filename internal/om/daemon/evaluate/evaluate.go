@@ -66,8 +66,8 @@ type job struct {
 	running   bool
 	again     bool // requested while running
 	monitored bool // the queued evaluation may leave out what is not monitored
-	waiters   []chan error
-	next      []chan error // of the evaluation asked for while one runs
+	waiters   []func(error)
+	next      []func(error) // of the evaluation asked for while one runs
 }
 
 // New returns a pool. Nothing is evaluated before [Pool.Run].
@@ -95,11 +95,15 @@ func (p *Pool) Run(ctx context.Context) error {
 // Request asks for an evaluation of the whole instance, soon.
 func (p *Pool) Request(path object.Path) { p.request(path, false, nil) }
 
-// Await evaluates the instance and returns once its status is in the view: the
-// evaluation began after the call.
+// Evaluate asks for an evaluation that begins after the call, and calls done
+// once its result is in the view. The function must not wait. It is not called
+// when the pool ends before.
+func (p *Pool) Evaluate(path object.Path, done func(error)) { p.request(path, false, done) }
+
+// Await is [Pool.Evaluate], waiting for the result.
 func (p *Pool) Await(ctx context.Context, path object.Path) error {
 	done := make(chan error, 1)
-	p.request(path, false, done)
+	p.Evaluate(path, func(err error) { done <- err })
 	select {
 	case err := <-done:
 		return err
@@ -139,7 +143,7 @@ func when(c bool, d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-func (p *Pool) request(path object.Path, monitored bool, done chan error) {
+func (p *Pool) request(path object.Path, monitored bool, done func(error)) {
 	p.mu.Lock()
 	j := p.jobs[path]
 	if j == nil {
@@ -252,6 +256,6 @@ func (p *Pool) finish(path object.Path, j *job, err error) {
 	}
 	p.mu.Unlock()
 	for _, c := range done {
-		c <- err
+		c(err)
 	}
 }

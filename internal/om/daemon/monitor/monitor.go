@@ -1,24 +1,37 @@
 // Package monitor turns decisions into deeds: it is the shell around
 // [orchestrate.Decide].
+//
+//	events, ends of actions, timers, requests
+//	        |
+//	        v
+//	  paths to look at --> World --> Decide --> monitor in the state, action, timer
+//
+// One goroutine does it for all the local instances: it sleeps until something
+// happens, looks at what changed only, and never waits for anybody. Actions run
+// in the executor; what is a matter of a file is done in place.
+//
+// A daemon that was killed starts from what is seen: the statuses, the flag
+// files, and the action locks of the commands that are still running. Goals are
+// not kept: a goal of a killed daemon is given up, but for what its flags say.
 package monitor
 
 import (
+	"container/heap"
 	"context"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
-
-// Goal is what an object is asked to become.
-type Goal struct {
-	Expect  string         // started, stopped, frozen...
-	Options map[string]any // such as force for restarted
-}
 
 // Flags sets the flag files of the local instances; *instance.Engine does it.
 type Flags interface {
@@ -26,15 +39,20 @@ type Flags interface {
 	SetStopped(p object.Path, stopped bool) error
 }
 
+// Locks tells the action of the process that holds the action lock of an
+// instance, empty when none does.
+type Locks interface {
+	LockHolder(p object.Path) (action string)
+}
+
 // Discoverer reads a configuration now; *discover.Discovery does it.
 type Discoverer interface {
 	Refresh(p object.Path) error
 }
 
-// Evaluator keeps statuses fresh; *evaluate.Pool does it.
+// Evaluator evaluates statuses; *evaluate.Pool does it.
 type Evaluator interface {
-	Request(p object.Path)
-	Busy(p object.Path) bool
+	Evaluate(p object.Path, done func(error))
 }
 
 // Executor runs actions; *executor.Executor does it.
@@ -42,8 +60,16 @@ type Executor interface {
 	Submit(ctx context.Context, j executor.Job) (executor.IDs, error)
 }
 
+// Power takes the node down, at once.
+type Power interface {
+	Reboot() error
+	Crash() error
+}
+
 // Options are what a monitor works with.
 type Options struct {
+	Paths    host.Paths
+	Runner   host.Runner // of pre_monitor_action
 	State    *state.State
 	Bus      *bus.Bus
 	Log      *slog.Logger
@@ -51,60 +77,245 @@ type Options struct {
 	Evaluate Evaluator
 	Discover Discoverer
 	Flags    Flags
+	Locks    Locks           // nil: there are none
+	Power    Power           // nil: monitor actions never take the node down
+	Ready    <-chan struct{} // closed once the disk was read; nil: it was
+	BootID   string          // of the running kernel; empty: boots are not followed
 }
 
 // Monitor watches over the local instances. Its methods are safe for concurrent use.
-type Monitor struct{ o Options }
+type Monitor struct {
+	o       Options
+	self    string
+	ended   chan struct{} // closed when Run returns
+	history *history
 
-// New returns a monitor. Nothing is decided before [Monitor.Run].
-func New(o Options) *Monitor { return &Monitor{o: o} }
+	mail struct {
+		mu    sync.Mutex
+		posts []func()
+		c     chan struct{}
+	}
+
+	// What follows belongs to the goroutine of Run.
+	instances map[object.Path]*watched
+	related   map[object.Path]map[object.Path]bool // who decides by the state of whom
+	dirty     map[object.Path]bool
+	timers    timers
+	events    *bus.Latest
+}
+
+// watched is what the shell keeps of an instance from one decision to the next.
+type watched struct {
+	path       object.Path
+	monitor    cluster.InstanceMonitor
+	config     *cluster.InstanceConfig // the one related objects were taken from
+	relations  []relation
+	job        *orchestrate.Job
+	memory     orchestrate.Memory
+	because    []orchestrate.Reason
+	lastBoot   string
+	lock       string
+	evaluating bool
+	gone       bool // the configuration was deleted
+	wakeAt     time.Time
+}
+
+// New returns a monitor. Nothing is decided before [Monitor.Run], which follows
+// events from here on.
+func New(o Options) *Monitor {
+	m := &Monitor{
+		o: o, self: o.State.Node(), ended: make(chan struct{}), history: newHistory(o.State.Node()),
+		instances: map[object.Path]*watched{}, related: map[object.Path]map[object.Path]bool{}, dirty: map[object.Path]bool{},
+	}
+	m.mail.c = make(chan struct{}, 1)
+	m.events = o.Bus.Latest("monitor", m.interest)
+	return m
+}
+
+// interest keys the events that may change a decision: by object, and one key
+// for the nodes.
+func (m *Monitor) interest(e *event.Envelope) (string, bool) {
+	switch ev := e.Event.(type) {
+	case event.InstanceConfigUpdated, event.InstanceConfigDeleted, event.InstanceStatusUpdated, event.ObjectStatusUpdated, event.ObjectDeleted:
+		return e.Labels["path"], true
+	case event.InstanceMonitorUpdated:
+		return e.Labels["path"], ev.Node != m.self
+	case event.NodeMonitorUpdated, event.NodeStatusUpdated, event.NodeConfigUpdated:
+		return "", true
+	}
+	return "", false
+}
 
 // Run decides and acts until ctx ends.
-func (m *Monitor) Run(ctx context.Context) error { panic("to write") }
-
-// Orchestrate gives an object a goal and returns the id of the orchestration. An
-// object that was just created is looked for on disk before it is not found. A
-// goal that cannot be accepted is an [orchestrate.RefusedError].
-func (m *Monitor) Orchestrate(ctx context.Context, p object.Path, g Goal) (string, error) {
-	panic("to write")
+func (m *Monitor) Run(ctx context.Context) error {
+	defer close(m.ended)
+	defer m.events.Close()
+	if m.o.Ready != nil {
+		select {
+		case <-m.o.Ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	m.enterService()
+	m.touchAll()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		m.settle()
+		next := m.timers.next(m.instances)
+		if next.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+			m.ring(time.Now())
+		case <-m.events.C():
+		case <-m.mail.c:
+		}
+	}
 }
 
-// Abort gives up the orchestration in progress.
-func (m *Monitor) Abort(ctx context.Context, p object.Path) (string, error) { panic("to write") }
-
-// Clear forgets the failure of the local instance, so that the daemon tries again.
-func (m *Monitor) Clear(ctx context.Context, p object.Path) error { panic("to write") }
-
-// Progress takes note of what a command says it is doing to an instance.
-func (m *Monitor) Progress(ctx context.Context, p object.Path, sessionID, state string, partial bool) error {
-	panic("to write")
+// enterService makes the node one that orchestrates.
+func (m *Monitor) enterService() {
+	var nm cluster.NodeMonitor
+	if n := m.o.State.View().Nodes[m.self]; n != nil {
+		nm = n.Monitor
+	}
+	if nm.State != "" && nm.State != orchestrate.StateInit {
+		return
+	}
+	at := now()
+	m.o.State.SetNodeMonitor(m.self, cluster.NodeMonitor{
+		State: orchestrate.StateIdle, StateUpdatedAt: at,
+		GlobalExpect: orchestrate.None, GlobalExpectUpdatedAt: at,
+		LocalExpect: orchestrate.None, LocalExpectUpdatedAt: at, UpdatedAt: at,
+	})
 }
 
-// Explain says why the monitor does, or does not do, what it does about the
-// local instance.
-func (m *Monitor) Explain(ctx context.Context, p object.Path) ([]orchestrate.Reason, error) {
-	panic("to write")
+// settle takes in what happened, and decides until nothing is left to look at.
+func (m *Monitor) settle() {
+	for {
+		for _, f := range m.takePosts() {
+			f()
+		}
+		for _, e := range m.events.Take() {
+			m.take(e)
+		}
+		if len(m.dirty) == 0 {
+			return
+		}
+		paths := make([]object.Path, 0, len(m.dirty))
+		for p := range m.dirty {
+			paths = append(paths, p)
+		}
+		clear(m.dirty)
+		slices.SortFunc(paths, object.Compare)
+		for _, p := range paths {
+			m.look(p)
+		}
+	}
 }
 
-// Orchestration is what is remembered of a goal.
-type Orchestration struct {
-	ID           string      `json:"id"`
-	Path         object.Path `json:"path"`
-	GlobalExpect string      `json:"global_expect"`
-	AcceptedBy   string      `json:"accepted_by"`
-	State        string      `json:"state"` // running, succeeded, failed, aborted
-	Reason       string      `json:"reason,omitempty"`
-	StartedAt    time.Time   `json:"started_at"`
-	EndedAt      time.Time   `json:"ended_at,omitzero"`
+func (m *Monitor) take(e *event.Envelope) {
+	path, ok := e.Labels["path"]
+	if !ok {
+		m.touchAll()
+		return
+	}
+	p, err := object.Parse(path)
+	if err != nil {
+		return
+	}
+	m.dirty[p] = true
+	for dependent := range m.related[p] {
+		m.dirty[dependent] = true
+	}
 }
 
-// Orchestration returns what is remembered of a goal, or an
-// [executor.ForgottenError].
-func (m *Monitor) Orchestration(id string) (Orchestration, error) { panic("to write") }
+func (m *Monitor) touchAll() {
+	for p, o := range m.o.State.View().Objects {
+		if _, ok := o.Instances[m.self]; ok {
+			m.dirty[p] = true
+		}
+	}
+}
 
-// Orchestrations lists what is remembered, oldest first.
-func (m *Monitor) Orchestrations() []Orchestration { panic("to write") }
+// post has f called by the goroutine of Run, without waiting for it.
+func (m *Monitor) post(f func()) {
+	m.mail.mu.Lock()
+	m.mail.posts = append(m.mail.posts, f)
+	m.mail.mu.Unlock()
+	select {
+	case m.mail.c <- struct{}{}:
+	default:
+	}
+}
 
-// Wait returns an orchestration once it has ended, or at the end of ctx as it is
-// then, with the error of ctx.
-func (m *Monitor) Wait(ctx context.Context, id string) (Orchestration, error) { panic("to write") }
+func (m *Monitor) takePosts() []func() {
+	m.mail.mu.Lock()
+	defer m.mail.mu.Unlock()
+	posts := m.mail.posts
+	m.mail.posts = nil
+	return posts
+}
+
+// timers is a heap of when to look at instances again. An entry that is not the
+// last one set for its instance is dropped when it comes up.
+type timers []alarm
+
+type alarm struct {
+	at   time.Time
+	path object.Path
+}
+
+func (t *timers) set(at time.Time, p object.Path) { heap.Push(t, alarm{at, p}) }
+
+func (t *timers) next(instances map[object.Path]*watched) time.Time {
+	for len(*t) > 0 {
+		a := (*t)[0]
+		if w := instances[a.path]; w != nil && w.wakeAt.Equal(a.at) {
+			return a.at
+		}
+		heap.Pop(t)
+	}
+	return time.Time{}
+}
+
+// ring marks the instances that are due.
+func (m *Monitor) ring(now time.Time) {
+	for {
+		at := m.timers.next(m.instances)
+		if at.IsZero() || at.After(now) {
+			return
+		}
+		a, _ := heap.Pop(&m.timers).(alarm)
+		m.instances[a.path].wakeAt = time.Time{}
+		m.dirty[a.path] = true
+	}
+}
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].at.Before(t[j].at) }
+func (t timers) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
+
+// Push implements heap.Interface.
+func (t *timers) Push(x any) {
+	if a, ok := x.(alarm); ok {
+		*t = append(*t, a)
+	}
+}
+
+// Pop implements heap.Interface.
+func (t *timers) Pop() any {
+	old := *t
+	a := old[len(old)-1]
+	*t = old[:len(old)-1]
+	return a
+}
+
+func now() time.Time { return time.Now().Round(0) }

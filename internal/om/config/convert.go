@@ -48,7 +48,7 @@ func durationUnits() []unit {
 // sizeUnits are the binary and decimal prefixes, smallest first.
 const sizeUnits = "kmgtpezy"
 
-// ParseSize reads a number of bytes: 10m and 10mib are binary, 10mb is decimal.
+// ParseSize reads a number of bytes: 10m, 10mi and 10mib are binary, 10mb is decimal.
 // A fraction of a byte is dropped.
 func ParseSize(s string) (int64, error) {
 	s = strings.TrimSpace(s)
@@ -75,7 +75,7 @@ func sizeFactor(suffix string) (*big.Int, bool) {
 	}
 	base := int64(1024)
 	switch suffix[1:] {
-	case "", "ib":
+	case "", "i", "ib":
 	case "b":
 		base = 1000
 	default:

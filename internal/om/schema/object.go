@@ -125,7 +125,7 @@ type SubsetSettings struct {
 // Keywords declares the keywords of a subset.
 func (s *SubsetSettings) Keywords(k *keyword.Table) {
 	k.Bool(&s.Parallel, "parallel", "Act on the resources of the subset all at once instead of one after the other.").
-		Scopable().Default("false")
+		Scopable()
 	caps(k)
 }
 

@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -30,7 +31,7 @@ func (n node) yaml() *yaml.Node {
 	case object:
 		y := &yaml.Node{Kind: yaml.MappingNode}
 		for i, key := range n.keys {
-			y.Content = append(y.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, n.items[i].yaml())
+			y.Content = append(y.Content, yamlString(key), n.items[i].yaml())
 		}
 		return y
 	case list:
@@ -42,13 +43,22 @@ func (n node) yaml() *yaml.Node {
 	case scalar:
 	}
 	if n.isString() {
-		y := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: n.plain()}
-		if Escape(y.Value) != y.Value && !strings.Contains(y.Value, "\n") {
-			y.Style = yaml.DoubleQuotedStyle
-		}
-		return y
+		return yamlString(n.plain())
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: n.text}
+}
+
+// yamlString quotes what the library writes plain and other readers take for
+// something else: the booleans and the base 60 numbers of YAML 1.1.
+func yamlString(text string) *yaml.Node {
+	y := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	oldBool := slices.Contains([]string{"y", "n", "yes", "no", "on", "off"}, strings.ToLower(text))
+	oldNumber := strings.Contains(text, ":") && strings.Trim(text, "+-0123456789_:.") == ""
+	unprintable := Escape(text) != text && !strings.Contains(text, "\n")
+	if oldBool || oldNumber || unprintable {
+		y.Style = yaml.DoubleQuotedStyle
+	}
+	return y
 }
 
 // writeFlat prints one line per leaf, strings quoted as in json. An empty list

@@ -28,6 +28,11 @@ func Text(v any) string {
 			return ""
 		}
 		return v.Format(time.RFC3339)
+	case *time.Time:
+		if v == nil {
+			return ""
+		}
+		return Text(*v)
 	}
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer && rv.IsNil() {
@@ -56,6 +61,9 @@ func textOf(v reflect.Value) string {
 	case reflect.Float32, reflect.Float64:
 		return strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits())
 	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+			return string(v.Bytes())
+		}
 		items := make([]string, v.Len())
 		for i := range items {
 			items[i] = Text(v.Index(i).Interface())

@@ -75,20 +75,23 @@ func writeUsage(w io.Writer, cmd *cobra.Command) {
 
 // writeCommands lists the sub-commands by group.
 func writeCommands(w io.Writer, cmd *cobra.Command) {
+	width := 0
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			width = max(width, len(sub.Name()))
+		}
+	}
 	for _, group := range append(cmd.Groups(), &cobra.Group{Title: "Commands:"}) {
 		title := "\n" + group.Title + "\n"
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID != group.ID || !sub.IsAvailableCommand() {
 				continue
 			}
-			put(w, "%s  %s\n", title, strings.TrimRight(pad(sub.Name(), sub.NamePadding())+"  "+sub.Short, " "))
+			put(w, "%s  %s\n", title, strings.TrimRight(pad(sub.Name(), width)+"   "+sub.Short, " "))
 			title = ""
 		}
 	}
 }
-
-// WriteFlags lists the flags of a command that writes its own help.
-func WriteFlags(w io.Writer, title string, flags *pflag.FlagSet) { writeFlags(w, title, flags) }
 
 // writeFlags lists flags with what they take, what they do and their default.
 func writeFlags(w io.Writer, title string, flags *pflag.FlagSet) {

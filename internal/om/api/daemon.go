@@ -114,7 +114,7 @@ type Orchestration struct {
 	AcceptedBy      string     `json:"accepted_by" doc:"Node that was asked; empty on the nodes that only learned of it." example:"node1"`
 	StartedAt       time.Time  `json:"started_at"`
 	EndedAt         *time.Time `json:"ended_at,omitempty" doc:"Absent while it runs."`
-	Error           string     `json:"error,omitempty" doc:"Why it failed."`
+	Reason          string     `json:"reason,omitempty" doc:"Why it failed."`
 }
 
 // OrchestrationList is a list of [Orchestration].

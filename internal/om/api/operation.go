@@ -48,6 +48,7 @@ type Description struct {
 	Status                     int
 	Errors                     []int
 	Max                        int64
+	Trusted                    bool
 	In, Out                    reflect.Type
 	HasExample                 bool
 	ExampleIn, ExampleOut      func() any
@@ -60,7 +61,7 @@ type Endpoint interface{ Describe() Description }
 func (o Operation[In, Out]) Describe() Description {
 	d := Description{
 		ID: o.ID, Method: o.Method, Path: o.Path, Tag: o.Tag, Doc: o.Doc,
-		Need: o.Need, Status: o.Status, Errors: o.Errors, Max: o.Max,
+		Need: o.Need, Status: o.Status, Errors: o.Errors, Max: o.Max, Trusted: o.Trusted,
 		In: reflect.TypeFor[In](), Out: reflect.TypeFor[Out](),
 		HasExample: o.Example != nil,
 		ExampleIn:  func() any { in, _ := o.Example(); return in },

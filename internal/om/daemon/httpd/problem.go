@@ -115,13 +115,16 @@ func toProblem(_ huma.Context, _ string, v any) (any, error) {
 // also where a reader that takes nothing is given a limit.
 func plainStatus(c huma.Context, next func(huma.Context)) { next(statusContext{c}) }
 
-type statusContext struct{ huma.Context }
+// wrapped is a huma.Context under a name that hides none of its methods.
+type wrapped huma.Context
+
+type statusContext struct{ wrapped }
 
 // SetStatus implements [huma.Context].
 func (c statusContext) SetStatus(status int) {
-	_, w := humago.Unwrap(c.Context)
+	_, w := humago.Unwrap(c.wrapped)
 	limitWrites(w)
-	c.Context.SetStatus(plainStatusOf(status))
+	c.wrapped.SetStatus(plainStatusOf(status))
 }
 
 // limitWrites gives what is written next a limited time to leave. A writer
@@ -131,7 +134,7 @@ func limitWrites(w http.ResponseWriter) {
 }
 
 // Unwrap gives adapters their own context.
-func (c statusContext) Unwrap() huma.Context { return c.Context }
+func (c statusContext) Unwrap() huma.Context { return c.wrapped }
 
 func plainStatusOf(status int) int {
 	if status == http.StatusUnprocessableEntity {

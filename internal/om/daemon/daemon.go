@@ -1,0 +1,144 @@
+// Package daemon is the agent process: what it is made of, and how it begins and
+// ends. [Run] reads top to bottom, each part after those it needs.
+//
+//	           +-------------------- inner ring --------------------+
+//	disk ----> | discover -> state -> monitor -> executor -> om ... |
+//	           |     \-> evaluate --^     ^                         |
+//	           +----------- bus ---------- | ----------------------+
+//	           +-------------------- outer ring --------------------+
+//	           |  httpd: unix socket, TLS listener; watchdog        |
+//	           +----------------------------------------------------+
+//
+// The outer ring ends first: nobody is answered by half a daemon. Services are
+// not children of the daemon and keep running when it ends.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/auth"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/discover"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/evaluate"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/datastore"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+// Options are what a daemon works with.
+type Options struct {
+	Host    host.Host
+	Version string
+	Log     *slog.Logger
+	Args    []string // command line of this process, to restart it; nil: a restart ends in [ErrRestart]
+	Environ []string // environment of this process, that actions inherit
+	Ready   func()   // called once the daemon answers; may be nil
+}
+
+// ErrRestart ends a daemon that was asked to restart and cannot do so itself.
+var ErrRestart = errors.New("restart asked for")
+
+// Run is the daemon, until ctx ends or it is asked to end through its API.
+func Run(ctx context.Context, o Options) (err error) {
+	began := time.Now()
+	process, err := acquire(o.Host.Paths)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, process.release()) }()
+
+	drivers := all.Registry()
+	configs := store.New(o.Host, drivers.Sections)
+	data := datastore.New(configs)
+	identity, err := setup.Run(ctx, setup.Options{
+		Node: o.Host.Hostname, Store: configs, Data: data, Log: o.Log, Now: began, Addresses: addresses(),
+	})
+	if err != nil {
+		return err
+	}
+	tokens, err := auth.NewTokens(identity.TokenKey, identity.ClusterID)
+	if err != nil {
+		return err
+	}
+
+	events := bus.New(o.Host.Hostname)
+	states := state.New(o.Host.Hostname, events)
+	engine := &instance.Engine{Host: o.Host, Store: configs, Registry: drivers, Log: o.Log, Data: data.Decode}
+	runs := executor.New(executor.Options{Host: o.Host, Env: inherited(o.Environ), Bus: events, Log: o.Log})
+	pool := evaluate.New(evaluate.Options{Evaluator: engine, State: states, Log: o.Log})
+	discovery := discover.New(discover.Options{
+		Paths: o.Host.Paths, Loader: engine, Settings: settings{configs, o.Log}.read,
+		State: states, Bus: events, Evaluate: pool, Log: o.Log,
+	})
+	objects := monitor.New(monitor.Options{
+		State: states, Bus: events, Log: o.Log, Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine,
+	})
+	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ending := &ending{cancel: cancel, node: self, state: states, executor: runs, log: o.Log}
+	server := httpd.New(httpd.Options{
+		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: o.Log, Tokens: tokens,
+		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
+		Monitor: objects, Executor: runs, Instances: engine, Ending: ending,
+	})
+	listeners := &listeners{
+		socket: o.Host.Paths.Socket(), cert: identity.Certificate, server: server, state: states, bus: events, log: o.Log,
+	}
+	keeper := &keeper{socket: o.Host.Paths.Socket(), version: o.Version, bus: events, log: o.Log, ready: o.Ready, began: began}
+
+	self.start(cluster.NodeStatus{Agent: o.Version, API: api.Version, Compat: compat, IsLeader: true})
+	inner := []part{runs.Run, pool.Run, objects.Run, discovery.Run, self.measure, followMaxParallel(events, runs)}
+	outer := []part{listeners.serveSocket, listeners.serveTLS, keeper.run}
+	err = rings(ctx, inner, discovery.Ready(), outer)
+	o.Log.Info("daemon stopped", slog.Duration("dur", time.Since(began)))
+	if err == nil && ending.restarts.Load() {
+		return errors.Join(process.release(), restart(o))
+	}
+	return err
+}
+
+// compat is the version of what daemons say to one another.
+const compat = 1
+
+// restart replaces this process by the program file as it now is.
+func restart(o Options) error {
+	if o.Args == nil {
+		return ErrRestart
+	}
+	if err := syscall.Exec(o.Host.Self, o.Args, o.Environ); err != nil {
+		return fmt.Errorf("restart %s: %w", o.Host.Self, err)
+	}
+	return nil
+}
+
+// addresses are those of this node that a certificate may name.
+func addresses() []net.IP {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil // the names remain
+	}
+	var usable []net.IP
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			usable = append(usable, n.IP)
+		}
+	}
+	return usable
+}

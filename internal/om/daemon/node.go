@@ -1,0 +1,78 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/load"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+)
+
+// measurePeriod is how often the load of the node is measured.
+const measurePeriod = time.Minute
+
+// node says what this node is and does.
+type node struct {
+	name  string
+	state *state.State
+	log   *slog.Logger
+}
+
+// start publishes a node that is alone in its cluster, and idle.
+func (n *node) start(status cluster.NodeStatus) {
+	status.Arbitrators, status.Gen = map[string]struct{}{}, map[string]uint64{}
+	n.state.SetNodeStatus(n.name, status)
+	n.set("idle")
+}
+
+// set publishes the state of the monitor of the node.
+func (n *node) set(monitor string) {
+	now := time.Now()
+	n.state.SetNodeMonitor(n.name, cluster.NodeMonitor{
+		State: monitor, StateUpdatedAt: now, GlobalExpect: "none", LocalExpect: "none", UpdatedAt: now,
+	})
+}
+
+// measure publishes the load of the node, now and every minute.
+func (n *node) measure(ctx context.Context) error {
+	tick := time.NewTicker(measurePeriod)
+	defer tick.Stop()
+	for {
+		l, err := load.Read(load.Proc)
+		if err != nil {
+			n.log.Debug("measure the load", slog.Any("err", err))
+		} else {
+			n.state.SetNodeStats(n.name, stats(l))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// stats gives a load its score: the higher, the better placed the node is to
+// take more.
+func stats(l load.Load) cluster.NodeStats {
+	mem, swap := l.Mem.Percent(), l.Swap.Percent()
+	idle := uint64(100 / max(l.Average15, 1))
+	return cluster.NodeStats{
+		Load15M: l.Average15, MemTotalMB: l.Mem.Total >> 20, MemAvailPct: mem, SwapTotalMB: l.Swap.Total >> 20, SwapAvailPct: swap,
+		Score: (idle + (100 + mem) + 2*(100+swap)) / 7,
+	}
+}
+
+// inherited is the environment the children of the daemon start from: that of
+// the daemon, without what concerns it alone.
+func inherited(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return name == "NOTIFY_SOCKET" || strings.HasPrefix(name, "WATCHDOG_") || strings.HasPrefix(name, "LISTEN_") ||
+			strings.HasPrefix(name, "OSVC_") && name != "OSVC_ROOT_PATH"
+	})
+}

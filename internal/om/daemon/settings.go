@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+// settings evaluates the configurations of the cluster and of the node.
+type settings struct {
+	store *store.Store
+	log   *slog.Logger
+}
+
+// read returns both, without any secret.
+func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
+	c, clusterErr := s.store.Cluster()
+	l, listenerErr := s.store.Listener()
+	n, nodeErr := s.store.Node()
+	labels, labelsErr := s.store.Labels()
+	if err := errors.Join(clusterErr, listenerErr, nodeErr, labelsErr); err != nil {
+		return cluster.Config{}, cluster.NodeConfig{}, fmt.Errorf("cluster and node configurations: %w", err)
+	}
+	return cluster.Config{
+			ID: c.ID, Name: c.Name, Nodes: c.Nodes, DNS: c.DNS, CASecPaths: c.CA, Quorum: c.Quorum, Issues: []string{},
+			Listener: cluster.ListenerConfig{Addr: l.Addr, Port: l.Port},
+		}, cluster.NodeConfig{
+			Env: n.Env, Labels: labels, MaintenanceGracePeriod: n.MaintenanceGracePeriod, MaxParallel: n.MaxParallel,
+			MinAvailMemPct: n.MinAvailMemPct, MinAvailSwapPct: n.MinAvailSwapPct, ReadyPeriod: n.ReadyPeriod,
+			RejoinGracePeriod: n.RejoinGracePeriod, SplitAction: n.SplitAction, Hooks: []struct{}{}, SSHKey: n.SSHKey, PRKey: n.PRKey,
+		}, nil
+}
+
+// followMaxParallel runs as many actions at once as the node configuration says.
+func followMaxParallel(b *bus.Bus, x *executor.Executor) part {
+	return func(ctx context.Context) error {
+		changes := b.Latest("max parallel", func(e *event.Envelope) (string, bool) {
+			return "", e.Kind == event.NodeConfigUpdated{}.Kind() && e.Labels["node"] == b.Node()
+		})
+		defer changes.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-changes.C():
+				for _, e := range changes.Take() {
+					if updated, ok := e.Event.(event.NodeConfigUpdated); ok {
+						x.SetMaxParallel(updated.Config.MaxParallel)
+					}
+				}
+			}
+		}
+	}
+}

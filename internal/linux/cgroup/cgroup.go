@@ -64,6 +64,21 @@ func (t *Tree) Unified() bool { return t.unified }
 // Dir is the directory of a group.
 func (t *Tree) Dir(group string) string { return filepath.Join(t.mount, filepath.Clean("/"+group)) }
 
+// Usable says why the running process may not make a group; nil when it may.
+func (t *Tree) Usable(group string) error {
+	dir := t.Dir(group)
+	for dir != filepath.Clean(t.mount) {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	if err := unix.Access(dir, unix.W_OK); err != nil {
+		return fmt.Errorf("control group %s: %w", group, &fs.PathError{Op: "write in", Path: dir, Err: err})
+	}
+	return nil
+}
+
 // Create makes a group, and those above it.
 func (t *Tree) Create(group string) error {
 	if err := os.MkdirAll(t.Dir(group), 0o755); err != nil { //nolint:gosec // the mode of the kernel

@@ -29,14 +29,17 @@ const (
 
 // traits are what the frame of an action depends on.
 type traits struct {
-	progress, done, failed string // monitor states; empty done is idle
-	descending             bool   // walks the resources in reverse order
-	walks                  bool   // acts on resources
-	selects                bool   // may be restricted to some resources
-	locks                  bool
-	rollback               bool
-	provisions             bool
+	progress, failed string // states of the monitor while it runs, and when it fails
+	descending       bool   // walks the resources in reverse order
+	walks            bool   // acts on resources
+	selects          bool   // may be restricted to some resources
+	locks            bool
+	rollback         bool
+	provisions       bool
 }
+
+// idle is the state of the monitor once an action is done.
+const idle = "idle"
 
 // traits returns what is particular to the action; false for an unknown one.
 func (a Action) traits() (traits, bool) {
@@ -65,7 +68,11 @@ func (a Action) traits() (traits, bool) {
 		return traits{progress: "deleting", failed: "delete failed", locks: true}, true
 	case Info:
 		return traits{selects: true}, true
-	case Freeze, Unfreeze, Clear:
+	case Freeze:
+		return traits{progress: "freezing", failed: "freeze failed"}, true
+	case Unfreeze:
+		return traits{progress: "unfreezing", failed: "unfreeze failed"}, true
+	case Clear:
 		return traits{}, true
 	}
 	return traits{}, false

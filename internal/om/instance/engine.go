@@ -38,9 +38,26 @@ type Engine struct {
 	Host     host.Host
 	Store    *store.Store
 	Registry *resource.Registry
-	Log      *slog.Logger
+	Log      *slog.Logger // nil: nothing is logged
 	// Data reads a key of a cfg or sec object. Nil: there are none.
 	Data func(p object.Path, key string) ([]byte, error)
 	// Notify may be nil: nobody is told.
 	Notify Notifier
+	// Environ is the environment the commands inherit, KEY=value. Nil: a path
+	// and nothing else.
+	Environ []string
+}
+
+func (e *Engine) log() *slog.Logger {
+	if e.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return e.Log
+}
+
+func (e *Engine) progress(ctx context.Context, p object.Path, r Request, state string) {
+	// An action the daemon runs is one whose state it has set already.
+	if e.Notify != nil && state != "" && r.Origin != OriginMonitor {
+		e.Notify.Progress(ctx, p, r.Session, state, r.Partial())
+	}
 }

@@ -15,7 +15,7 @@ type NotFoundError struct {
 
 // Error names the object and the node.
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("%s: no instance on node %s: it is in neither nodes nor drpnodes of the configuration", e.Path, e.Node)
+	return fmt.Sprintf("%s: no instance on node %s: the configuration lists it in neither nodes nor drpnodes", e.Path, e.Node)
 }
 
 // ExitCode is the exit status of a command that ends with this error.
@@ -38,7 +38,7 @@ func (e *UnsupportedError) ExitCode() int { return 4 }
 // LockedError tells that another action holds the lock of the instance.
 type LockedError struct {
 	Path    object.Path
-	Pid     int
+	Pid     int // of the holder, 0 when it is not known
 	Intent  string
 	Session string
 	At      time.Time
@@ -47,6 +47,25 @@ type LockedError struct {
 
 // Error names the holder and what it does.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("%s: another action is in progress: %s by process %d since %s, session %s: still there after %s",
+	if e.Pid == 0 {
+		return fmt.Sprintf("%s: another action is in progress, still there after %s: wait longer with --waitlock", e.Path, e.Waited)
+	}
+	return fmt.Sprintf("%s: another action is in progress: %s by process %d since %s, session %s, still there after %s: wait longer with --waitlock",
 		e.Path, e.Intent, e.Pid, e.At.Format(time.DateTime), e.Session, e.Waited)
 }
+
+// ActionError tells that an action failed. It is in the logs already.
+type ActionError struct {
+	Path   object.Path
+	Action Action
+	Err    error
+}
+
+// Error names the object and the action.
+func (e *ActionError) Error() string { return fmt.Sprintf("%s: %s: %v", e.Path, e.Action, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ActionError) Unwrap() error { return e.Err }
+
+// Logged tells that the error was written to the logs, console included.
+func (*ActionError) Logged() bool { return true }

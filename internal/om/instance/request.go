@@ -1,8 +1,13 @@
 package instance
 
 import (
+	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
 // Request is an action asked on the local instance of an object.
@@ -31,6 +36,14 @@ type Request struct {
 	Origin        string   // user, daemon/api, daemon/monitor...; empty is user
 	Command       []string // command line as typed; made when empty
 }
+
+// Who may ask for an action.
+const (
+	OriginUser      = "user"
+	OriginAPI       = "daemon/api"
+	OriginMonitor   = "daemon/monitor"
+	OriginScheduler = "daemon/scheduler"
+)
 
 // DefaultWaitLock is how long an action waits for another one to end.
 const DefaultWaitLock = 30 * time.Second
@@ -110,7 +123,38 @@ func (r Request) Args() []string {
 	return args
 }
 
+// selects reports whether the request names resources.
+func (r Request) selects() bool { return len(r.RID) > 0 || len(r.Tag) > 0 || len(r.Subset) > 0 }
+
 // Partial reports whether the request is restricted to some resources.
 func (r Request) Partial() bool {
-	return len(r.RID) > 0 || len(r.Tag) > 0 || len(r.Subset) > 0 || r.To != ""
+	return r.selects() || r.To != ""
+}
+
+// complete fills what the request leaves out.
+func (r Request) complete(p object.Path) Request {
+	if r.Session == "" {
+		r.Session = uuid.NewString()
+	}
+	if r.Origin == "" {
+		r.Origin = OriginUser
+	}
+	if r.WaitLock == 0 {
+		r.WaitLock = DefaultWaitLock
+	}
+	if len(r.Command) == 0 {
+		r.Command = append([]string{"om", p.String(), "instance", string(r.Action)}, r.Args()...)
+	}
+	return r
+}
+
+// logAttrs are the ids every line about the request carries.
+func logAttrs(p object.Path, r Request) []any {
+	attrs := []any{slog.String("object", p.String())}
+	for _, id := range [][2]string{{"sid", r.Session}, {"eid", r.Exec}, {"oid", r.Orchestration}} {
+		if id[1] != "" {
+			attrs = append(attrs, slog.String(id[0], id[1]))
+		}
+	}
+	return attrs
 }

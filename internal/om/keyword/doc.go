@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,7 +135,8 @@ func (v *view) docKeyword(w *docWriter, q Query) error {
 		w.keyword(key.String(), k, d)
 		return nil
 	}
-	if d == nil {
+	var unknown *UnknownKeywordError
+	if d == nil || errors.As(err, &unknown) && (v.doc.Has(key.Section) || !d.typed()) {
 		return err
 	}
 	return v.docVariants(w, d, key.Option)
@@ -168,7 +170,7 @@ func (v *view) docVariants(w *docWriter, d *Section, option string) error {
 		drivers[text] = append(drivers[text], c.name)
 	}
 	if len(texts) == 0 {
-		return v.unknown(d.Name, option, &place{declared: d, driver: d.Name})
+		return v.unknown(d.Name, option, &place{declared: d, driver: d.Name, tables: d.allTables()})
 	}
 	for i, text := range texts {
 		if i > 0 {

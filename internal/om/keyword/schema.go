@@ -71,8 +71,9 @@ func (s *Schema) IsList(doc *config.Document) func(config.Key) bool {
 		if d == nil {
 			return false
 		}
-		for _, t := range d.typeNames() {
-			if kw := d.Types[t]().Find(k.Option); kw != nil {
+		for typ := range d.eachTypes() {
+			p := &place{tables: d.tables(typ)}
+			if kw := p.find(k.Option); kw != nil {
 				return kw.IsList()
 			}
 		}
@@ -127,6 +128,15 @@ func (d *Section) tables(typ string) []*Table {
 		if typ == "" {
 			break
 		}
+	}
+	return out
+}
+
+// allTables builds the keywords of every driver type.
+func (d *Section) allTables() []*Table {
+	var out []*Table
+	for typ := range d.eachTypes() {
+		out = append(out, d.tables(typ)...)
 	}
 	return out
 }

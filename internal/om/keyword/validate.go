@@ -178,36 +178,40 @@ func (v *validation) checkValue(section string, k *Keyword, p *place) {
 	if unmet, err := k.unmet(v.ev, section); err == nil && unmet != "" {
 		return
 	}
+	driver := p.driver
 	raw, key, found, err := v.ev.Raw(section, k.Option)
 	if err != nil {
-		v.fail(AlertEvaluation, config.Key{Section: section, Option: k.Name}, p.driver, err.Error())
+		v.fail(AlertEvaluation, config.Key{Section: section, Option: k.Name}, driver, err.Error())
 		return
 	}
 	if !found {
 		if k.Option.Required && k.Option.Default == "" {
 			key = config.Key{Section: section, Option: k.Name}
-			v.fail(AlertRequired, key, p.driver, key.String()+": required, and not set")
+			v.fail(AlertRequired, key, driver, key.String()+": required, and not set")
 		}
 		return
 	}
 	if section == config.DefaultSection && p.find(k.Name) == nil && strings.ContainsAny(raw, "{$") {
 		return // evaluated in the sections that inherit it
 	}
+	if key.Section != section {
+		driver = "" // the line is one of DEFAULT
+	}
 	text, _, err := v.ev.Value(section, k.Option)
 	switch {
 	case errors.Is(err, config.ErrPostponed):
 		return
 	case err != nil:
-		v.fail(AlertEvaluation, key, p.driver, key.String()+": "+err.Error())
+		v.fail(AlertEvaluation, key, driver, key.String()+": "+err.Error())
 		return
 	case k.Name == "type" && p.driver != "" && p.find("type") == nil:
 		return // the driver was found
 	}
 	if err := k.checkCandidate(text); err != nil {
-		v.fail(AlertCandidate, key, p.driver, key.String()+": "+err.Error())
+		v.fail(AlertCandidate, key, driver, key.String()+": "+err.Error())
 		return
 	}
 	if err := k.set(text, v.context); err != nil {
-		v.fail(AlertConversion, key, p.driver, fmt.Sprintf("%s: value %q: %s", key, clip(text), err))
+		v.fail(AlertConversion, key, driver, fmt.Sprintf("%s: value %q: %s", key, clip(text), err))
 	}
 }

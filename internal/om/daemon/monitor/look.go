@@ -38,7 +38,10 @@ func (m *Monitor) look(p object.Path) {
 	case i.Config == nil:
 		m.vanished(w)
 		return
-	case w == nil || w.gone:
+	case w == nil:
+		w = m.welcome(p)
+	case w.gone: // deleted, and made again before the deletion had ended
+		m.farewell(w)
 		w = m.welcome(p)
 	}
 	if i.Monitor != nil {
@@ -69,9 +72,13 @@ func (m *Monitor) welcome(p object.Path) *watched {
 // or when the action that removed it has ended.
 func (m *Monitor) vanished(w *watched) {
 	w.gone = true
-	if w.job != nil && w.job.State == orchestrate.JobRunning {
-		return
+	if w.job == nil || w.job.State != orchestrate.JobRunning {
+		m.farewell(w)
 	}
+}
+
+// farewell ends the watch over an instance, and its goal with it.
+func (m *Monitor) farewell(w *watched) {
 	goal := w.monitor.GlobalExpect
 	if w.monitor.OrchestrationID != "" {
 		if goal == orchestrate.Deleted || goal == orchestrate.Purged {

@@ -153,7 +153,11 @@ func (m *Monitor) instance(p object.Path) (*watched, cluster.Instance, bool) {
 		return nil, i, false
 	}
 	w := m.instances[p]
-	if w == nil || w.gone {
+	if w != nil && w.gone {
+		m.farewell(w)
+		w = nil
+	}
+	if w == nil {
 		w = m.welcome(p)
 	}
 	return w, i, true

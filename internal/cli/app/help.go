@@ -93,6 +93,9 @@ func writeCommands(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
+// WriteFlags lists the flags of a command that writes its own help.
+func WriteFlags(w io.Writer, title string, flags *pflag.FlagSet) { writeFlags(w, title, flags) }
+
 // writeFlags lists flags with what they take, what they do and their default.
 func writeFlags(w io.Writer, title string, flags *pflag.FlagSet) {
 	var names, uses []string

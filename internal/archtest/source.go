@@ -98,7 +98,3 @@ func within(dir, pattern string) bool {
 	}
 	return dir == pattern
 }
-
-func withinAny(dir string, patterns []string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return within(dir, p) })
-}

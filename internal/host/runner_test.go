@@ -49,8 +49,11 @@ func pidIn(t *testing.T, file string) int {
 	pid := 0
 	err := retry.Until(ctx, retry.Policy{Interval: 5 * time.Millisecond}, func(context.Context) (bool, error) {
 		text, err := os.ReadFile(file)
-		if err != nil || !bytes.HasSuffix(text, []byte("\n")) {
+		if errors.Is(err, os.ErrNotExist) || (err == nil && !bytes.HasSuffix(text, []byte("\n"))) {
 			return false, nil
+		}
+		if err != nil {
+			return false, err
 		}
 		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
 		return true, err

@@ -81,9 +81,9 @@ func TestTheReaderRemembersWhereToResume(t *testing.T) {
 			break // and go on later
 		}
 	}
-	for e := range r.Events() {
-		if e.ID != "8" {
-			t.Errorf("event %+v", e)
+	for e, err := range r.Events() {
+		if err != nil || e.ID != "8" {
+			t.Errorf("event %+v, %v", e, err)
 		}
 	}
 	if r.LastID() != "8" {

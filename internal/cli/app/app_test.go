@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-type notFound struct{ error }
+type notFoundError struct{ error }
 
-func (notFound) ExitCode() int { return 2 }
+func (notFoundError) ExitCode() int { return 2 }
 
 // program is a small command tree.
 func program(p app.Process) *cobra.Command {
@@ -38,7 +38,7 @@ func program(p app.Process) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List nodes", Example: "  prog node list --wait",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintln(cmd.OutOrStdout(), "n1")
+			cmd.Println("n1")
 			return nil
 		},
 	}
@@ -48,8 +48,8 @@ func program(p app.Process) *cobra.Command {
 	fail := &cobra.Command{Use: "fail", Short: "Fail", RunE: func(cmd *cobra.Command, args []string) error {
 		return map[string]error{
 			"plain":   errors.New("disk on fire"),
-			"missing": fmt.Errorf("open: %w", notFound{errors.New("web: object not found")}),
-			"many":    errors.Join(errors.New("n1: down"), errors.New("n2: down"), notFound{errors.New("n3: gone")}),
+			"missing": fmt.Errorf("open: %w", notFoundError{errors.New("web: object not found")}),
+			"many":    errors.Join(errors.New("n1: down"), errors.New("n2: down"), notFoundError{errors.New("n3: gone")}),
 			"code":    app.WithCode(errors.New("partly done"), 3),
 			"silent":  fmt.Errorf("said: %w", app.Silent(4)),
 			"usage":   app.Usage("--to %q: not a date", "x"),
@@ -57,13 +57,13 @@ func program(p app.Process) *cobra.Command {
 		}[args[0]]
 	}}
 	wait := &cobra.Command{Use: "wait", Short: "Wait for a signal", RunE: func(cmd *cobra.Command, args []string) error {
-		fmt.Fprintln(cmd.OutOrStdout(), "waiting")
+		cmd.Println("waiting")
 		<-cmd.Context().Done()
 		switch {
 		case len(args) == 0:
 			return fmt.Errorf("wait: %w", cmd.Context().Err())
 		case args[0] == "stubborn":
-			fmt.Fprintln(cmd.OutOrStdout(), "ignored")
+			cmd.Println("ignored")
 			select {}
 		}
 		return nil
@@ -202,7 +202,7 @@ func TestHelpListsCommandsByGroup(t *testing.T) {
 	code := app.Run(t.Context(), app.Process{Args: []string{}, Streams: s}, grouped)
 
 	text := out.String()
-	if at := strings.Index(text, "\nActions:\n  start        Start it\n\nCommands:\n"); code != 0 || at < 0 || strings.Count(text, "  start") != 1 {
+	if code != 0 || !strings.Contains(text, "\nActions:\n  start        Start it\n\nCommands:\n") || strings.Count(text, "  start") != 1 {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
@@ -241,7 +241,7 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"start", "stop", "status", "provision", "unprovision", "ls", "freeze"}
 	for word, want := range map[string]string{
-		"strat": "start", "stpo": "stop", "STATUS": "status", "prov": "provision", "unprovison": "unprovision", "l": "ls",
+		"sttart": "start", "sotp": "stop", "STATUS": "status", "prov": "provision", "unprovison": "unprovision", "l": "ls",
 		"freez": "freeze", "sl": "ls", "xyzzy": "", "": "", "q": "",
 	} {
 		if got, ok := app.Nearest(word, names); got != want || ok != (want != "") {

@@ -162,14 +162,19 @@ none = null
 `},
 		{"flat", 3, ". = 3\n"},
 		{"tab=WHO:name,N:.cpus", rows(), "WHO   N\nweb   16\ndb-1  2\n"},
-		{"tab=Z:zeta,A:alpha[1],ALL:$.alpha.*,DOT:mid.\"b.c\",TOO:mid['b.c'],SUB:mid", document(),
-			"Z  A    ALL          DOT  TOO  SUB\n1  2.5  x,2.5,true,  1    1    {\"a\":\"yes\",\"b.c\":\"1\"}\n2  -    -            -    -    -\n"},
+		{
+			"tab=Z:zeta,A:alpha[1],ALL:$.alpha.*,DOT:mid.\"b.c\",TOO:mid['b.c'],SUB:mid", document(),
+			"Z  A    ALL          DOT  TOO  SUB\n1  2.5  x,2.5,true,  1    1    {\"a\":\"yes\",\"b.c\":\"1\"}\n2  -    -            -    -    -\n",
+		},
 		{"tab=K:a", map[string]int{"a": 1}, "K\n1\n"},
 		{`template={{range .}}{{if ge .cpus 3}}{{.name}} has {{.cpus}}{{end}}{{end}}`, nil, "web has 16\n"},
 		{`template={{range .items}}{{range .alpha}}{{json .}};{{end}}{{end}}`, document(), "\"x\";2.5;true;null;\n"},
 		{`template={{if and (hasPrefix .k "app#") (hasSuffix .k ".timeout") (ge .v 1)}}{{.k}}{{end}}` + "\n", map[string]any{"k": "app#1.timeout", "v": 1}, "app#1.timeout\n"},
-		{`template={{.a | join "+"}} {{split "." .b | json}} {{default "d" .c}} {{default "d" .b}} {{.b | replace "." "-" | upper | lower | trim}} {{contains .b "x"}}`,
-			map[string]any{"a": []string{"1,2", "3"}, "b": "x.y"}, "1,2+3 [\"x\",\"y\"] d x.y x-y true\n"},
+		{
+			`template={{.a | join "+"}} {{split "." .b | json}} {{default "d" .c}} {{default "d" .b}} {{.b | replace "." "-" | upper | lower | trim}} {{contains .b "x"}}`,
+			map[string]any{"a": []string{"1,2", "3"}, "b": "x.y"},
+			"1,2+3 [\"x\",\"y\"] d x.y x-y true\n",
+		},
 		{"template-file=" + file, document(), "1 2 \n"},
 	} {
 		t.Run(c.format, func(t *testing.T) {
@@ -315,11 +320,29 @@ func TestACellIsWrittenForPeople(t *testing.T) {
 		value any
 		want  string
 	}{
-		{nil, ""}, {none, ""}, {nobody, ""}, {"a", "a"}, {&text, "x"}, {&seven, "7"}, {true, "true"}, {1.50, "1.5"}, {float32(0.1), "0.1"}, {1e9, "1000000000"},
-		{at, "2026-11-30T02:03:04Z"}, {&at, "2026-11-30T02:03:04Z"}, {time.Time{}, ""}, {90 * time.Second, "1m30s"},
-		{[]string{"a", "b"}, "a,b"}, {[]byte("raw"), "raw"}, {[]any{1, nil, "x"}, "1,,x"}, {map[string]int{"b": 2, "a": 1}, "a=1,b=2"},
-		{errors.New("bad"), "bad"}, {netip.MustParseAddr("::1"), "::1"}, {server{Name: "a"}, `{"name":"a","cpus":0,"up":false}`},
-		{json.RawMessage(`{"a":1}`), `{"a":1}`}, {complex(1, 2), "(1+2i)"},
+		{nil, ""},
+		{none, ""},
+		{nobody, ""},
+		{"a", "a"},
+		{&text, "x"},
+		{&seven, "7"},
+		{true, "true"},
+		{1.50, "1.5"},
+		{float32(0.1), "0.1"},
+		{1e9, "1000000000"},
+		{at, "2026-11-30T02:03:04Z"},
+		{&at, "2026-11-30T02:03:04Z"},
+		{time.Time{}, ""},
+		{90 * time.Second, "1m30s"},
+		{[]string{"a", "b"}, "a,b"},
+		{[]byte("raw"), "raw"},
+		{[]any{1, nil, "x"}, "1,,x"},
+		{map[string]int{"b": 2, "a": 1}, "a=1,b=2"},
+		{errors.New("bad"), "bad"},
+		{netip.MustParseAddr("::1"), "::1"},
+		{server{Name: "a"}, `{"name":"a","cpus":0,"up":false}`},
+		{json.RawMessage(`{"a":1}`), `{"a":1}`},
+		{complex(1, 2), "(1+2i)"},
 	} {
 		if got := output.Text(c.value); got != c.want {
 			t.Errorf("%#v: %q, want %q", c.value, got, c.want)

@@ -211,7 +211,7 @@ func TestPathsFitASocketAndLeaveNothing(t *testing.T) {
 	}
 }
 
-func TestASkipIsAFailureWhereSkipsAreForbidden(t *testing.T) {
+func TestASkipIsAFailureWhereSkipsAreForbidden(t *testing.T) { //nolint:paralleltest // it sets the environment
 	for forbid, want := range map[string]string{"": "skipped: needs root", "1": "needs root (skips are forbidden here)"} {
 		t.Setenv("HOLDFAST_FORBID_SKIP", forbid)
 		r := new(recorder)

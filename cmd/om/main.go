@@ -4,12 +4,10 @@ package main
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
-	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/command"
 	"github.com/holdfast-ops/holdfast/internal/om/command/local"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon"
@@ -24,9 +22,9 @@ func main() { app.Main("om", root) }
 func root(p app.Process) *cobra.Command {
 	p.Version = version
 	backend := local.New(local.Options{Process: p, Registry: all.Registry, Serve: serve})
-	return command.New("om", "run and watch services on this node and its cluster", backend, local.Exec()).Root(p)
+	return command.New("om", "Run and watch services on this node and its cluster", backend, local.Exec()).Root(p)
 }
 
-func serve(ctx context.Context, h host.Host, version string, log *slog.Logger) error {
-	return daemon.Run(ctx, daemon.Options{Host: h, Version: version, Log: log})
+func serve(ctx context.Context, d local.Daemon) error {
+	return daemon.Run(ctx, daemon.Options{Host: d.Host, Version: d.Version, Log: d.Log, Args: d.Args, Environ: d.Environ})
 }

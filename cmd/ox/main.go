@@ -16,5 +16,5 @@ func main() { app.Main("ox", root) }
 
 func root(p app.Process) *cobra.Command {
 	p.Version = version
-	return command.New("ox", "manage a cluster from elsewhere", remote.New(p.Env)).Root(p)
+	return command.New("ox", "Manage a cluster from elsewhere", remote.New(p.Env)).Root(p)
 }

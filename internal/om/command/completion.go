@@ -18,7 +18,7 @@ func (b *builder) completion() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	cmd := &cobra.Command{
 		Use:   completionName + " " + strings.Join(shells, "|"),
-		Short: "print the completion script of a shell",
+		Short: "Print the completion script of a shell",
 		Long: "Print the script that teaches a shell to complete the commands, objects, keywords and resources of " + b.tree.Name +
 			".\n\nFor bash: source <(" + b.tree.Name + " completion bash)",
 		ValidArgs: shells,

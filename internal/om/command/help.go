@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
 )
 
 // headingKey annotates a command with the heading it is listed under.
@@ -19,7 +20,7 @@ func (b *builder) help(cmd *cobra.Command, _ []string) {
 	if text == "" {
 		text = cmd.Short + "."
 	}
-	fmt.Fprintf(&w, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(text), b.usage(cmd))
+	fmt.Fprintf(&w, "%s\n\nUsage:\n  %s\n", paragraphs(text, 78), b.usage(cmd))
 	if len(cmd.Aliases) > 0 {
 		fmt.Fprintf(&w, "\nAliases: %s\n", strings.Join(cmd.Aliases, ", "))
 	}
@@ -27,8 +28,8 @@ func (b *builder) help(cmd *cobra.Command, _ []string) {
 		fmt.Fprintf(&w, "\nExamples:\n%s\n", indent(strings.TrimSpace(cmd.Example)))
 	}
 	b.listCommands(&w, cmd)
-	flagSection(&w, "Flags", cmd.LocalNonPersistentFlags())
-	flagSection(&w, "Global flags", b.root.PersistentFlags())
+	app.WriteFlags(&w, "Flags:", cmd.LocalNonPersistentFlags())
+	app.WriteFlags(&w, "Global flags:", b.root.PersistentFlags())
 	if _, err := fmt.Fprint(cmd.OutOrStdout(), w.String()); err != nil {
 		cmd.PrintErrln(err)
 	}
@@ -105,31 +106,42 @@ func (b *builder) rootText() string {
 		}
 		slices.Sort(words)
 		text += fmt.Sprintf("\n\n%[1]s <selector> <verb> acts on objects: %[1]s hello start, %[1]s 'web*' ls. The verbs:\n%[2]s",
-			b.tree.Name, wrap(words, 78))
+			b.tree.Name, indent(strings.Join(fold(commas(words), 76), "\n")))
 	}
 	return text
 }
 
-func wrap(phrases []string, width int) string {
-	var b strings.Builder
-	line := " "
-	for i, p := range phrases {
-		if i < len(phrases)-1 {
-			p += ","
-		}
-		if len(line)+1+len(p) > width {
-			b.WriteString(line + "\n")
-			line = " "
-		}
-		line += " " + p
+// paragraphs folds each paragraph of a text at width.
+func paragraphs(text string, width int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines {
+		lines[i] = strings.Join(fold(strings.Fields(l), width), "\n")
 	}
-	return b.String() + line + "\n"
+	return strings.Join(lines, "\n")
 }
 
-func flagSection(w *strings.Builder, title string, flags *pflag.FlagSet) {
-	if usages := flags.FlagUsages(); usages != "" {
-		fmt.Fprintf(w, "\n%s:\n%s", title, usages)
+// fold fills lines of at most width with words.
+func fold(words []string, width int) []string {
+	var lines []string
+	line := ""
+	for _, w := range words {
+		switch {
+		case line == "":
+			line = w
+		case len(line)+1+len(w) > width:
+			lines, line = append(lines, line), w
+		default:
+			line += " " + w
+		}
 	}
+	return append(lines, line)
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
+func commas(words []string) []string {
+	for i := range len(words) - 1 {
+		words[i] += ","
+	}
+	return words
+}

@@ -173,7 +173,7 @@ func (b *builder) addVerbs(parent *cobra.Command, s Subsystem, verbs []verb.Verb
 		}
 		b.addVerb(parent, v.Path, v.Hidden, v.Aliases, leaf{v, s, runner})
 		for _, spelling := range v.Also {
-			b.addVerb(parent, spelling, true, nil, leaf{v, s, runner})
+			b.addVerb(parent, spelling, true, v.Aliases, leaf{v, s, runner})
 		}
 	}
 }

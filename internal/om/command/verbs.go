@@ -19,29 +19,29 @@ func New(name, short string, backend verb.Backend, own ...verb.Verb) Tree {
 	objects := objectVerbs()
 	t := Tree{
 		Name: name, Short: short, Backend: backend, Topics: topics(),
-		Subsystems: []Subsystem{{Name: "all", Short: "act on objects of any kind", Selects: true, Verbs: objects}},
+		Subsystems: []Subsystem{{Name: "all", Short: "Act on objects of any kind", Selects: true, Verbs: objects}},
 		Verbs:      append([]verb.Verb{monitor.Monitor}, own...),
 	}
 	for _, k := range omobject.Kinds() {
 		t.Subsystems = append(t.Subsystems, Subsystem{Name: string(k), Short: kindShort(k), Kind: k, Selects: true, Verbs: objects})
 	}
 	t.Subsystems = append(t.Subsystems,
-		Subsystem{Name: "node", Short: "act on nodes", Verbs: nodeVerbs()},
-		Subsystem{Name: "cluster", Short: "act on the cluster", Verbs: cluster.Verbs()},
-		Subsystem{Name: "daemon", Short: "act on the daemon, and see what it does", Verbs: daemonVerbs()},
+		Subsystem{Name: "node", Short: "Act on nodes", Verbs: nodeVerbs()},
+		Subsystem{Name: "cluster", Short: "Act on the cluster", Verbs: cluster.Verbs()},
+		Subsystem{Name: "daemon", Short: "Act on the daemon, and see what it does", Verbs: daemonVerbs()},
 	)
 	return t
 }
 
 func kindShort(k omobject.Kind) string {
 	return map[omobject.Kind]string{
-		omobject.KindSvc:   "act on services",
-		omobject.KindVol:   "act on volumes",
-		omobject.KindCfg:   "act on configuration maps",
-		omobject.KindSec:   "act on secrets",
-		omobject.KindUsr:   "act on users",
-		omobject.KindNscfg: "act on namespaces",
-		omobject.KindCcfg:  "act on the cluster configuration object",
+		omobject.KindSvc:   "Act on services",
+		omobject.KindVol:   "Act on volumes",
+		omobject.KindCfg:   "Act on configuration maps",
+		omobject.KindSec:   "Act on secrets",
+		omobject.KindUsr:   "Act on users",
+		omobject.KindNscfg: "Act on namespaces",
+		omobject.KindCcfg:  "Act on the cluster configuration object",
 	}[k]
 }
 
@@ -51,13 +51,13 @@ func objectVerbs() []verb.Verb {
 	verbs = append(verbs, instance.Actions()...)
 	verbs = append(verbs, instance.Resources()...)
 	verbs = append(verbs, configure.Verbs(configure.Named)...)
-	return append(verbs, log.Verb("logs", "print the log of the objects", verb.Args{}, log.Selected))
+	return append(verbs, log.Verb("logs", "Print the log of the objects", verb.Args{}, log.Selected))
 }
 
 func nodeVerbs() []verb.Verb {
 	return append(node.Verbs(),
 		daemon.Events(true),
-		log.Verb("logs", "print the log of the node", verb.Args{}, log.Everything))
+		log.Verb("logs", "Print the log of the node", verb.Args{}, log.Everything))
 }
 
 func daemonVerbs() []verb.Verb {
@@ -65,22 +65,22 @@ func daemonVerbs() []verb.Verb {
 	return append(verbs,
 		daemon.Events(false),
 		daemon.Auth,
-		log.Verb("logs", "print the log of the node", verb.Args{}, log.Everything),
-		log.Verb("session logs", "print what a session logged", verb.Args{Use: "SESSION_ID", Min: 1, Max: 1}, log.Session),
-		log.Verb("exec logs", "print what a run logged", verb.Args{Use: "EXEC_ID", Min: 1, Max: 1}, log.Exec),
-		log.Verb("orchestration logs", "print what an orchestration logged", verb.Args{Use: "ORCHESTRATION_ID", Min: 1, Max: 1}, log.Orchestration),
+		log.Verb("logs", "Print the log of the node", verb.Args{}, log.Everything),
+		log.Verb("session logs", "Print what a session logged", verb.Args{Use: "SESSION_ID", Min: 1, Max: 1}, log.Session),
+		log.Verb("exec logs", "Print what a run logged", verb.Args{Use: "EXEC_ID", Min: 1, Max: 1}, log.Exec),
+		log.Verb("orchestration logs", "Print what an orchestration logged", verb.Args{Use: "ORCHESTRATION_ID", Min: 1, Max: 1}, log.Orchestration),
 	)
 }
 
 // topics explains the words between a subsystem and a verb.
 func topics() map[string]string {
 	return map[string]string{
-		"instance":      "act on the instances of this node, now",
-		"config":        "read and change configurations",
-		"resource":      "look at the resources of instances",
-		"exec":          "look at the runs of the daemon",
-		"session":       "look at the submitted commands",
-		"orchestration": "look at the orchestrations",
-		"auth":          "make tokens",
+		"instance":      "Act on the instances of this node, now",
+		"config":        "Read and change configurations",
+		"resource":      "Look at the resources of instances",
+		"exec":          "Look at the runs of the daemon",
+		"session":       "Look at the submitted commands",
+		"orchestration": "Look at the orchestrations",
+		"auth":          "Make tokens",
 	}
 }

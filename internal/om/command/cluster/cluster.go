@@ -19,20 +19,20 @@ import (
 func Verbs() []verb.Verb {
 	return append(configure.Verbs(this),
 		verb.Verb{
-			Path: "status", Group: "query", Short: "show the state of the cluster",
+			Path: "status", Group: "query", Short: "Show the state of the cluster",
 			Long: "Show the state of the cluster: the same as the monitor. -o json gives everything there is to know.",
 			New:  monitor.Monitor.New,
 		},
 		verb.Verb{
-			Path: "list", Also: []string{"ls"}, Group: "query", Short: "name the cluster",
+			Path: "list", Also: []string{"ls"}, Group: "query", Short: "Name the cluster",
 			New: verb.Needs(func(l monitor.Source) verb.Runner { return &list{source: l} }),
 		},
 		verb.Verb{
-			Path: "freeze", Group: "actions", Short: "forbid the daemons of the cluster to act by themselves",
+			Path: "freeze", Group: "actions", Short: "Forbid the daemons of the cluster to act by themselves",
 			New: verb.Does(func(ctx context.Context, f node.Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, true) }),
 		},
 		verb.Verb{
-			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "let the daemons of the cluster act by themselves",
+			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "Let the daemons of the cluster act by themselves",
 			New: verb.Does(func(ctx context.Context, f node.Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, false) }),
 		},
 	)

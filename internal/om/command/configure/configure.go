@@ -75,25 +75,25 @@ func Verbs(target Target) []verb.Verb {
 	return []verb.Verb{
 		{
 			Path: "config show", Also: []string{"print config"}, Group: group,
-			Short: "print the configuration file",
+			Short: "Print the configuration file",
 			New:   verb.Needs(func(r Reader) verb.Runner { return &show{target: target, reader: r} }),
 		},
 		{
 			Path: "config get", Also: []string{"get"}, Group: group,
-			Short:   "print keywords as they are written",
+			Short:   "Print keywords as they are written",
 			Example: "om web config get --kw app#1.start --kw orchestrate\nom node config get --kw node.env",
 			New:     verb.Needs(func(r Reader) verb.Runner { return &get{target: target, reader: r} }),
 		},
 		{
 			Path: "config eval", Also: []string{"eval"}, Group: group,
-			Short:   "print keywords as this node evaluates them",
+			Short:   "Print keywords as this node evaluates them",
 			Long:    "Print keywords with defaults applied, scopes chosen for this node or another one, and references replaced.",
 			Example: "om web config eval --kw fs#1.mnt\nom web config eval --kw env.port --impersonate node2",
 			New:     verb.Needs(func(r Reader) verb.Runner { return &get{target: target, reader: r, evaluate: true} }),
 		},
 		{
 			Path: "config update", Group: group,
-			Short: "change the configuration in one transaction",
+			Short: "Change the configuration in one transaction",
 			Long: "Delete sections, unset keywords and set keywords, in this order and in one transaction: the batch is validated and committed once, or refused as a whole.\n\n" +
 				"Operations are = (set), += (append), |= (append unless there), -= (remove), ^= (toggle) and [n]= (insert).",
 			Example: "om web config update --set app#1.start=/srv/bin/start --unset env.old --delete fs#2",
@@ -101,34 +101,34 @@ func Verbs(target Target) []verb.Verb {
 		},
 		{
 			Path: "config set", Also: []string{"set"}, Group: group, Hidden: true,
-			Short: "set keywords",
+			Short: "Set keywords",
 			New:   verb.Needs(func(w Writer) verb.Runner { return &set{update: update{target: target, writer: w}} }),
 		},
 		{
 			Path: "config unset", Also: []string{"unset"}, Group: group, Hidden: true,
-			Short: "unset keywords",
+			Short: "Unset keywords",
 			New:   verb.Needs(func(w Writer) verb.Runner { return &unset{update: update{target: target, writer: w}} }),
 		},
 		{
 			Path: "config edit", Also: []string{"edit config", "edit"}, Aliases: []string{"ed"}, Group: group,
-			Short: "edit the configuration with $EDITOR",
+			Short: "Edit the configuration with $EDITOR",
 			Long:  "Open the configuration in $VISUAL or $EDITOR and commit it if it is valid. If it is not, what was typed is kept: --recover opens it again, --discard drops it.",
 			New:   verb.Needs(func(e Editor) verb.Runner { return &edit{target: target, editor: e} }),
 		},
 		{
 			Path: "config validate", Also: []string{"validate config", "validate"}, Aliases: []string{"val", "valid"}, Group: group,
-			Short: "check the configuration, fail on errors",
+			Short: "Check the configuration, fail on errors",
 			New:   verb.Needs(func(v Validator) verb.Runner { return &validate{target: target, validator: v} }),
 		},
 		{
 			Path: "config doc", Also: []string{"doc"}, Group: group,
-			Short:   "explain the keywords",
+			Short:   "Explain the keywords",
 			Example: "om web config doc --kw orchestrate\nom web config doc --driver app.simple",
 			New:     verb.Needs(func(d Documenter) verb.Runner { return &doc{target: target, documenter: d} }),
 		},
 		{
 			Path: "config mtime", Also: []string{"print config mtime"}, Aliases: []string{"mtim", "mti", "mt", "m"}, Group: group,
-			Short: "print when the configuration was last modified",
+			Short: "Print when the configuration was last modified",
 			New:   verb.Needs(func(r Reader) verb.Runner { return &mtime{target: target, reader: r} }),
 		},
 	}

@@ -19,7 +19,7 @@ type Issuer interface {
 // Auth declares the making of tokens.
 var Auth = verb.Verb{
 	Path: "auth token", Also: []string{"auth"}, Group: "query",
-	Short: "make a bearer token for the API",
+	Short: "Make a bearer token for the API",
 	Long: "Make a bearer token for the API and print it. Without --role the token has the grants of the caller; roles limit it: " +
 		"admin, operator, guest, squatter, prioritizer, blacklistadmin, heartbeat, join, leave, root.",
 	Example: "TOKEN=$(om daemon auth token --duration 1h)\nom daemon auth token --role guest --scope ns1 --subject ci",

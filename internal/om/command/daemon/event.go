@@ -28,7 +28,7 @@ type Streamer interface {
 func Events(hidden bool) verb.Verb {
 	return verb.Verb{
 		Path: "events", Aliases: []string{"eve", "even", "event"}, Group: "query", Hidden: hidden,
-		Short: "print the events of the daemon as they happen",
+		Short: "Print the events of the daemon as they happen",
 		Long: "Print the events of the daemon as they happen, one a line.\n\nA filter is a kind, labels and values, separated by commas, each optional: " +
 			"InstanceStatusUpdated,path=web,.instance_status.avail=up. Several filters are alternatives. With --wait the command ends once each of them matched.",
 		Example: "om daemon events --filter InstanceStatusUpdated\nom daemon events --replay -o json --limit 10",

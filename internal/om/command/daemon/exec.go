@@ -31,26 +31,26 @@ func History() []verb.Verb {
 	const group = "query"
 	return []verb.Verb{
 		{
-			Path: "ps", Group: group, Short: "list what the daemon runs now",
+			Path: "ps", Group: group, Short: "List what the daemon runs now",
 			New: verb.Needs(func(h Historian) verb.Runner {
 				return &execs{historian: h, query: api.ExecQuery{State: api.StateRunning}, running: true}
 			}),
 		},
 		{
 			Path: "exec list", Also: []string{"exec ls"}, Group: group, Args: verb.Args{Use: "[EXEC_ID]", Max: 1},
-			Short: "list the runs: one command, for one object, on one node",
+			Short: "List the runs: one command, for one object, on one node",
 			New:   verb.Needs(func(h Historian) verb.Runner { return &execs{historian: h} }),
 		},
 		{
 			Path: "session list", Also: []string{"session ls"}, Group: group, Args: verb.Args{Use: "[SESSION_ID]", Max: 1},
-			Short: "list the submitted commands, each whole whatever it took",
+			Short: "List the submitted commands, each whole whatever it took",
 			New: verb.Needs(func(h Historian) verb.Runner {
 				return &sessions{execs{historian: h, query: api.ExecQuery{}, nodes: "*"}}
 			}),
 		},
 		{
 			Path: "orchestration list", Also: []string{"orchestration ls"}, Group: group, Args: verb.Args{Use: "[ORCHESTRATION_ID]", Max: 1},
-			Short: "list the orchestrations",
+			Short: "List the orchestrations",
 			New:   verb.Needs(func(h Historian) verb.Runner { return &orchestrations{historian: h} }),
 		},
 	}
@@ -167,7 +167,7 @@ func (o *orchestrations) Run(ctx context.Context, c *verb.Call) error {
 		{Name: "ACCEPTED_BY", Value: func(o api.Orchestration) any { return o.AcceptedBy }},
 		{Name: "STARTED_AT", Value: func(o api.Orchestration) any { return when(o.StartedAt) }},
 		{Name: "DURATION", Value: func(o api.Orchestration) any { return span(o.StartedAt, o.EndedAt) }},
-		{Name: "ERROR", Wide: true, Value: func(o api.Orchestration) any { return o.Error }},
+		{Name: "REASON", Wide: true, Value: func(o api.Orchestration) any { return o.Reason }},
 	}, items, items)
 }
 

@@ -59,11 +59,11 @@ const lifecycle = "life of the daemon"
 func Lifecycle() []verb.Verb {
 	return []verb.Verb{
 		{
-			Path: "run", Group: lifecycle, Short: "be the daemon, in the foreground",
+			Path: "run", Group: lifecycle, Short: "Be the daemon, in the foreground",
 			New: verb.Needs(func(h Host) verb.Runner { return &run{host: h} }),
 		},
 		{
-			Path: "start", Aliases: []string{"star"}, Group: lifecycle, Short: "start the daemon, return once it answers",
+			Path: "start", Aliases: []string{"star"}, Group: lifecycle, Short: "Start the daemon, return once it answers",
 			New: verb.Needs(func(h Host) verb.Runner {
 				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
 					started, err := h.StartDaemon(ctx, limit)
@@ -75,7 +75,7 @@ func Lifecycle() []verb.Verb {
 			}),
 		},
 		{
-			Path: "stop", Group: lifecycle, Short: "stop the daemon, services keep running",
+			Path: "stop", Group: lifecycle, Short: "Stop the daemon, services keep running",
 			New: verb.Needs(func(h Host) verb.Runner {
 				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
 					stopped, err := h.StopDaemon(ctx, limit)
@@ -87,7 +87,7 @@ func Lifecycle() []verb.Verb {
 			}),
 		},
 		{
-			Path: "restart", Group: lifecycle, Short: "stop then start the daemon, services keep running",
+			Path: "restart", Group: lifecycle, Short: "Stop then start the daemon, services keep running",
 			New: verb.Needs(func(h Host) verb.Runner {
 				return &command{do: func(ctx context.Context, _ *verb.Call, limit time.Duration) error {
 					if _, err := h.StopDaemon(ctx, limit); err != nil {
@@ -99,7 +99,7 @@ func Lifecycle() []verb.Verb {
 			}),
 		},
 		{
-			Path: "shutdown", Group: lifecycle, Short: "stop the services of the node, then the daemon",
+			Path: "shutdown", Group: lifecycle, Short: "Stop the services of the node, then the daemon",
 			New: verb.Needs(func(s Shutter) verb.Runner {
 				return &command{do: func(ctx context.Context, _ *verb.Call, limit time.Duration) error {
 					return hint(s.ShutdownDaemon(ctx, limit))
@@ -107,7 +107,7 @@ func Lifecycle() []verb.Verb {
 			}),
 		},
 		{
-			Path: "running", Group: lifecycle, Short: "tell by the exit code whether the daemon answers: 0 or 1",
+			Path: "running", Group: lifecycle, Short: "Tell by the exit code whether the daemon answers: 0 or 1",
 			New: verb.Does(func(ctx context.Context, a Answerer, _ *verb.Call) error {
 				if a.Alive(ctx) != nil {
 					return app.Silent(1)
@@ -116,7 +116,7 @@ func Lifecycle() []verb.Verb {
 			}),
 		},
 		{
-			Path: "status", Aliases: []string{"statu"}, Group: "query", Short: "describe the daemon that answers",
+			Path: "status", Aliases: []string{"statu"}, Group: "query", Short: "Describe the daemon that answers",
 			New: verb.Does(status),
 		},
 	}

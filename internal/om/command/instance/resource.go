@@ -36,25 +36,25 @@ func Resources() []verb.Verb {
 	verbs := []verb.Verb{
 		{
 			Path: "resource list", Also: []string{"resource ls"}, Group: "query", Kinds: runs,
-			Short: "list the resources and their state",
+			Short: "List the resources and their state",
 			New:   verb.Needs(func(o Observer) verb.Runner { return &resources{observer: o} }),
 		},
 		{
 			Path: "instance info", Also: []string{"resource info", "print resinfo", "instance resource info list"}, Group: "query", Kinds: runs,
-			Args: verb.Args{Use: "[RESOURCE]", Max: 1}, Short: "list what the resources say they are made of",
+			Args: verb.Args{Use: "[RESOURCE]", Max: 1}, Short: "List what the resources say they are made of",
 			Long: "List the key-values each resource publishes about what it is made of, from the last refresh. Nothing is asked of the resources unless --refresh.",
 			New:  informing(""),
 		},
 		{
 			Path: "instance enter", Also: []string{"enter", "container enter"}, Group: "actions on this node", Kinds: runs,
-			Short: "open a shell in a resource",
+			Short: "Open a shell in a resource",
 			New:   verb.Needs(func(e Enterer) verb.Runner { return &enter{enterer: e} }),
 		},
 	}
 	for _, group := range strings.Fields(groupOrder) {
 		verbs = append(verbs, verb.Verb{
 			Path: group + " info", Hidden: true, Kinds: runs, Args: verb.Args{Use: "[INDEX]", Max: 1},
-			Short: "list what the " + group + " resources say they are made of", New: informing(group),
+			Short: "List what the " + group + " resources say they are made of", New: informing(group),
 		})
 	}
 	return verbs

@@ -31,7 +31,7 @@ type Observer interface {
 // Status declares the status of instances, as a tree.
 var Status = verb.Verb{
 	Path: "instance status", Also: []string{"print status", "status"}, Aliases: []string{"statu", "stat", "sta", "st"}, Group: "query",
-	Short: "draw the instances, their resources and their state",
+	Short: "Draw the instances, their resources and their state",
 	Long: "Draw the instances, their resources and their state. The eight marks of a resource are: R running, M monitored, D disabled, O optional, E encapsulated; " +
 		"P not provisioned, p partly, / nothing to provision, ? not known; S standby; the restarts left.",
 	New: verb.Needs(func(o Observer) verb.Runner { return &status{observer: o} }),
@@ -40,7 +40,7 @@ var Status = verb.Verb{
 // List declares the list of instances.
 var List = verb.Verb{
 	Path: "instance list", Also: []string{"instance ls"}, Group: "query",
-	Short: "list the instances and their state",
+	Short: "List the instances and their state",
 	New:   verb.Needs(func(o Observer) verb.Runner { return &list{observer: o} }),
 }
 

@@ -61,7 +61,7 @@ func (b *Backend) Plan(ctx context.Context, p object.Path, a cmdinstance.Action)
 		}
 		for _, s := range set.Steps {
 			steps = append(steps, cmdinstance.Step{
-				Object: p.String(), Action: a.Name, Set: name, Parallel: set.Parallel, RID: s.RID, Verb: s.Verb, Skip: s.Skip,
+				Object: p.String(), Action: a.Name, Set: name, Parallel: set.Parallel, RID: s.RID, Verb: string(s.Verb), Skip: s.Skip,
 			})
 		}
 	}

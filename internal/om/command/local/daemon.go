@@ -21,7 +21,10 @@ import (
 
 // RunDaemon implements daemon.Host.
 func (b *Backend) RunDaemon(ctx context.Context, c *verb.Call) error {
-	return b.o.Serve(ctx, b.host, b.o.Process.Version, b.logger(c))
+	p := b.o.Process
+	return b.o.Serve(ctx, Daemon{
+		Host: b.host, Version: p.Version, Log: b.logger(c), Args: append([]string{p.Self}, p.Args...), Environ: p.Environ,
+	})
 }
 
 // soon is how often the start and the end of a daemon are looked for.

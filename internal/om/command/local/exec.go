@@ -14,7 +14,7 @@ import (
 func Exec() verb.Verb {
 	return verb.Verb{
 		Path: "exec", Hidden: true, Args: verb.Args{Use: "-- COMMAND [ARGUMENT]...", Min: 1, Max: -1},
-		Short: "run a command in a control group, with limits, as a user",
+		Short: "Run a command in a control group, with limits, as a user",
 		New: verb.Needs(func(b *Backend) verb.Runner {
 			return &exec{environ: b.o.Process.Environ}
 		}),

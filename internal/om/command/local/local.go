@@ -27,7 +27,16 @@ type Options struct {
 	Process  app.Process
 	Registry func() *resource.Registry // the drivers of the build
 	// Serve is the daemon: it returns when the daemon ends.
-	Serve func(ctx context.Context, h host.Host, version string, log *slog.Logger) error
+	Serve func(ctx context.Context, d Daemon) error
+}
+
+// Daemon is what a daemon runs with.
+type Daemon struct {
+	Host    host.Host
+	Version string
+	Log     *slog.Logger
+	Args    []string // command line of the process, to restart it
+	Environ []string // its environment, that actions inherit
 }
 
 // Backend acts on this host.

@@ -27,7 +27,7 @@ type Source interface {
 // Monitor declares the picture of the cluster.
 var Monitor = verb.Verb{
 	Path: "monitor", Aliases: []string{"mon", "m", "mo", "moni", "monit", "monito"}, Group: "query",
-	Short: "show the cluster on one screen",
+	Short: "Show the cluster on one screen",
 	Long:  "Show what runs on the nodes, how the nodes are, and the state of every object on each node. --legend explains the marks.",
 	New:   verb.Needs(func(s Source) verb.Runner { return &monitor{source: s} }),
 }

@@ -39,19 +39,19 @@ type Driver struct {
 func Verbs() []verb.Verb {
 	return append(configure.Verbs(this),
 		verb.Verb{
-			Path: "list", Also: []string{"ls"}, Group: "query", Short: "list the nodes and their state",
+			Path: "list", Also: []string{"ls"}, Group: "query", Short: "List the nodes and their state",
 			New: verb.Needs(func(l Lister) verb.Runner { return &list{lister: l} }),
 		},
 		verb.Verb{
-			Path: "freeze", Group: "actions", Short: "forbid the daemon of this node to act by itself",
+			Path: "freeze", Group: "actions", Short: "Forbid the daemon of this node to act by itself",
 			New: verb.Does(func(ctx context.Context, f Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, true) }),
 		},
 		verb.Verb{
-			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "let the daemon of this node act by itself",
+			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "Let the daemon of this node act by itself",
 			New: verb.Does(func(ctx context.Context, f Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, false) }),
 		},
 		verb.Verb{
-			Path: "drivers", Group: "query", Short: "list the resource drivers of the agent",
+			Path: "drivers", Group: "query", Short: "List the resource drivers of the agent",
 			New: verb.Does(drivers),
 		},
 	)

@@ -48,7 +48,7 @@ type Created struct {
 // Create declares the making of an object.
 var Create = verb.Verb{
 	Path: "create", Group: "configuration",
-	Short: "create an object",
+	Short: "Create an object",
 	Long: "Create an object: write its configuration. Nothing is started nor provisioned.\n\n" +
 		"The configuration is empty, or that of --config: a file, a URL, another object, or - for the standard input. A copy is another object: " +
 		"what the source recorded of itself, its id first, is reset, unless --restore says that it is the same object again.",
@@ -60,7 +60,7 @@ var Create = verb.Verb{
 // Deploy declares the making, provisioning and start of an object.
 var Deploy = verb.Verb{
 	Path: "deploy", Group: "orchestrated actions",
-	Short: "create, provision and start an object",
+	Short: "Create, provision and start an object",
 	Long:  "Create an object as create does, then ask the cluster to provision it, which starts it.",
 	Kinds: []object.Kind{object.KindSvc, object.KindVol},
 	New: verb.Needs(func(cr deployer) verb.Runner {

@@ -61,20 +61,20 @@ type declared struct {
 
 func actions() []declared {
 	return []declared{
-		{name: "start", runs: true, short: "start the object where its placement says",
+		{name: "start", runs: true, short: "Start the object where its placement says",
 			long: "Ask the cluster to start the object. The flag left by a stop is cleared; a freeze is left as it is."},
-		{name: "stop", runs: true, short: "stop the object wherever it runs",
+		{name: "stop", runs: true, short: "Stop the object wherever it runs",
 			long: "Ask the cluster to stop the object, and flag it stopped on purpose so that the daemon leaves it down until a start is asked for."},
-		{name: "restart", runs: true, short: "stop then start the object"},
-		{name: "freeze", short: "forbid the daemon to act on the object by itself"},
-		{name: "unfreeze", also: []string{"thaw"}, short: "let the daemon act on the object by itself"},
-		{name: "provision", aliases: []string{"prov"}, runs: true, short: "make what the configuration describes, and start it"},
-		{name: "unprovision", aliases: []string{"unprov"}, runs: true, short: "destroy what provisioning made: the data is lost"},
-		{name: "purge", short: "stop, unprovision and delete the object: the data is lost"},
-		{name: "delete", aliases: []string{"del"}, short: "delete the configuration of the object on every node",
+		{name: "restart", runs: true, short: "Stop then start the object"},
+		{name: "freeze", short: "Forbid the daemon to act on the object by itself"},
+		{name: "unfreeze", also: []string{"thaw"}, short: "Let the daemon act on the object by itself"},
+		{name: "provision", aliases: []string{"prov"}, runs: true, short: "Make what the configuration describes, and start it"},
+		{name: "unprovision", aliases: []string{"unprov"}, runs: true, short: "Destroy what provisioning made: the data is lost"},
+		{name: "purge", short: "Stop, unprovision and delete the object: the data is lost"},
+		{name: "delete", aliases: []string{"del"}, short: "Delete the configuration of the object on every node",
 			long: "Delete the configuration of the object on every node. Nothing is stopped nor unprovisioned: see purge."},
-		{name: "clear", short: "forget a failure, so that the daemon tries again"},
-		{name: "abort", short: "abort the orchestration in progress"},
+		{name: "clear", short: "Forget a failure, so that the daemon tries again"},
+		{name: "abort", short: "Abort the orchestration in progress"},
 	}
 }
 
@@ -211,10 +211,10 @@ func endOf(ctx context.Context, o Orchestrator, a answer, limit time.Duration) e
 	case api.StateRunning:
 		return fmt.Errorf("%s: orchestration %s is still running after %s: om daemon orchestration list %s", a.path, a.id, limit, a.id)
 	default:
-		if end.Error == "" {
+		if end.Reason == "" {
 			return fmt.Errorf("%s: orchestration %s %s", a.path, a.id, end.State)
 		}
-		return fmt.Errorf("%s: orchestration %s %s: %s", a.path, a.id, end.State, end.Error)
+		return fmt.Errorf("%s: orchestration %s %s: %s", a.path, a.id, end.State, end.Reason)
 	}
 }
 

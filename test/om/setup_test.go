@@ -1,0 +1,86 @@
+package om_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// setup gives a script a root of its own, a node name, and a free port for the
+// listener; at the end every process that lives under that root is killed.
+func setup(env *testscript.Env) error {
+	root := filepath.Join(env.WorkDir, "root")
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	env.Setenv("OSVC_ROOT_PATH", root)
+	env.Setenv("NODE", name)
+	env.Setenv("LSNR", strconv.Itoa(port))
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("EDITOR", "false")
+	env.Defer(func() { killUnder(root) })
+
+	etc := filepath.Join(root, "etc")
+	if err := os.MkdirAll(etc, 0o700); err != nil {
+		return err
+	}
+	conf := fmt.Sprintf("[listener]\naddr = 127.0.0.1\nport = %d\n", port)
+	return os.WriteFile(filepath.Join(etc, "node.conf"), []byte(conf), 0o600)
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// killUnder kills the processes whose environment names root: those the script
+// started, and no other. It starts again until none is left, for they may fork.
+func killUnder(root string) {
+	for range 20 {
+		pids := under(root)
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func under(root string) []int {
+	mark := []byte("\x00OSVC_ROOT_PATH=" + root + "\x00")
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	var pids []int
+	for _, f := range files {
+		environ, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(append([]byte{0}, environ...), mark) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}

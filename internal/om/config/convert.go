@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -186,6 +187,9 @@ func parseDecimal(number string) (*big.Rat, bool) {
 
 // scale multiplies a decimal, dropping what is less than one.
 func scale(number string, factor *big.Int, limit string) (int64, error) {
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil && factor.IsInt64() && n <= math.MaxInt64/factor.Int64() {
+		return n * factor.Int64(), nil // most values
+	}
 	r, ok := parseDecimal(number)
 	if !ok {
 		return 0, fmt.Errorf("%q is not a number", number)

@@ -65,7 +65,10 @@ type Context struct {
 }
 
 // Table is an ordered list of keywords, each bound to a field.
-type Table struct{ keywords []*Keyword }
+type Table struct {
+	keywords []*Keyword
+	room     []Keyword // the next ones, made together: tables are built at each decode
+}
 
 // Keywords returns the declarations, in declaration order.
 func (t *Table) Keywords() []*Keyword { return t.keywords }
@@ -89,7 +92,12 @@ func (t *Table) add(typ Type, name, help string, set func(string, Context) error
 	if t.Find(name) != nil {
 		panic("keyword " + name + " is declared twice")
 	}
-	k := &Keyword{Definition: Definition{Option: config.Option{Name: name}, Type: typ, Help: help}, set: set}
+	if len(t.room) == 0 {
+		t.room = make([]Keyword, 16)
+	}
+	k := &t.room[0]
+	t.room = t.room[1:]
+	k.Name, k.Type, k.Help, k.set = name, typ, help, set
 	t.keywords = append(t.keywords, k)
 	return k
 }

@@ -105,11 +105,12 @@ func (r *Registry) types(group string) []string {
 func (r *Registry) Sections(kind object.Kind) []keyword.Section {
 	var sections []keyword.Section
 	for _, g := range Groups() {
-		s := keyword.Section{Name: g.Name, Doc: g.Doc, Indexed: true, Types: map[string]func() *keyword.Table{}}
+		s := keyword.Section{Name: g.Name, Doc: g.Doc, Indexed: true, Types: map[string]func() *keyword.Table{}, TypeDocs: map[string]string{}}
 		for _, spec := range r.order {
 			if spec.Group != g.Name || !slices.Contains(spec.Kinds, kind) {
 				continue
 			}
+			s.TypeDocs[spec.Name] = spec.Doc
 			s.Types[spec.Name] = func() *keyword.Table { return Table(&Common{}, spec.New(Env{})) }
 			if spec.Name == g.Default {
 				s.DefaultType = spec.Name

@@ -94,6 +94,11 @@ func (s *Store) ObjectOf(p object.Path, doc *config.Document, asNode string) (*s
 	if err != nil {
 		return nil, err
 	}
+	return s.Settings(p, ev)
+}
+
+// Settings is [Store.Object] for an evaluator at hand.
+func (s *Store) Settings(p object.Path, ev *config.Evaluator) (*schema.ObjectSettings, error) {
 	o := &schema.ObjectSettings{Kind: p.Kind}
 	t := &keyword.Table{}
 	o.Keywords(t)

@@ -212,11 +212,18 @@ func (l *loaded) gather(states []cluster.ResourceStatus) cluster.InstanceStatus 
 		}
 	}
 	s.Avail, s.Overall, s.Optional, s.Provisioned = aggregate(groups, states)
-	if s.Avail == cluster.Up && !s.StoppedAt.IsZero() && lower(l.flags.stopped()) == nil {
-		// Seen up again: not stopped on purpose any more.
+	if s.Avail == cluster.Up && !s.StoppedAt.IsZero() && l.wasStopped() && lower(l.flags.stopped()) == nil {
 		s.StoppedAt = time.Time{}
 	}
 	return s
+}
+
+// wasStopped tells whether the flag did its work: the instance was seen down
+// with it. Up again then, it is not stopped on purpose any more. Up still, it is
+// about to be stopped.
+func (l *loaded) wasStopped() bool {
+	last, err := l.engine.last(l.path)
+	return err == nil && last.Avail != cluster.Up && !last.StoppedAt.IsZero()
 }
 
 // aggregate merges the statuses of resources into those of the instance. groups

@@ -1,0 +1,56 @@
+//go:build lab
+
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/holdfast-ops/holdfast/internal/host/hosttest"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+func TestACommitOnAFullDiskLeavesTheOldFile(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	etc := s.paths.Etc()
+	if err := syscall.Mount("tmpfs", etc, "tmpfs", 0, "size=64k"); err != nil {
+		hosttest.Skip(t, "mounting a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(etc, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	s.write(t, "web.conf", old)
+	err := os.WriteFile(filepath.Join(etc, "ballast"), []byte(strings.Repeat("x", 1<<20)), 0o600)
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+
+	_, errUpdate := s.Update(t.Context(), path(t, "web"), set(t, "env.a=new"))
+	_, errCreate := s.Create(t.Context(), path(t, "other"), nil, store.CreateOptions{})
+
+	for _, err := range []error{errUpdate, errCreate} {
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("got %v", err)
+		}
+		fails(t, err, "write the configuration of", "no space left")
+	}
+	if got := s.read(t, "web.conf"); got != old {
+		t.Errorf("got\n%s", got)
+	}
+	if s.Exists(path(t, "other")) {
+		t.Error("half of an object exists")
+	}
+	if err := os.Remove(filepath.Join(etc, "ballast")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Update(t.Context(), path(t, "web"), set(t, "env.a=new")); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}

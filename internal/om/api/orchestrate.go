@@ -9,7 +9,8 @@ type OrchestrationQueued struct {
 
 // RestartOptions are the options of a restart.
 type RestartOptions struct {
-	Force bool `json:"force,omitempty" doc:"Also restart the standby resources."`
+	_     struct{} `additionalProperties:"false"`
+	Force bool     `json:"force,omitempty" doc:"Also restart the standby resources."`
 }
 
 // ObjectRestart restarts an object.

@@ -27,7 +27,8 @@ func newAPI(mux *http.ServeMux) huma.API {
 	config.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
 	config.Transformers = []huma.Transformer{toProblem}
 	config.RejectUnknownQueryParameters = true
-	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config.AllowAdditionalPropertiesByDefault = true // answers may grow; request bodies say otherwise
+	config.Components.Responses = map[string]*huma.Response{}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearerAuth": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "Token made by om daemon auth token."},
 	}
@@ -35,11 +36,6 @@ func newAPI(mux *http.ServeMux) huma.API {
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
 	return humago.New(mux, config)
 }
-
-// schemaName names a schema after its type. The wire types of package api and
-// the values of package cluster share one space of names: registration panics
-// when two types claim one.
-func schemaName(t reflect.Type, hint string) string { return huma.DefaultSchemaNamer(t, hint) }
 
 // handle serves an operation.
 func handle[In, Out any](s *Server, op api.Operation[In, Out], h func(context.Context, *In) (Out, error)) {
@@ -83,13 +79,23 @@ func (s *Server) operation(d api.Description) huma.Operation {
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
 	}
 	for _, status := range append(op.Errors, http.StatusInternalServerError) {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{
+		op.Responses[strconv.Itoa(status)] = s.refusal(status)
+	}
+	op.Errors = nil
+	return op
+}
+
+// refusal documents a refusal, once for all operations.
+func (s *Server) refusal(status int) *huma.Response {
+	name := strings.ReplaceAll(http.StatusText(status), " ", "")
+	known := s.api.OpenAPI().Components.Responses
+	if known[name] == nil {
+		known[name] = &huma.Response{
 			Description: http.StatusText(status),
 			Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: s.schema(reflect.TypeFor[api.Problem]())}},
 		}
 	}
-	op.Errors = nil
-	return op
+	return &huma.Response{Ref: "#/components/responses/" + name}
 }
 
 // response documents a success, by the rules package api states for outputs.

@@ -1,0 +1,323 @@
+package httpd_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/auth"
+	"github.com/holdfast-ops/holdfast/internal/om/client"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/datastore"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+)
+
+// node1 is the node of the fixtures.
+const node1 = "node1"
+
+// fixture is a server on a unix socket and on a TLS listener, with a real store,
+// bus and state. What acts is recorded in place of acting.
+type fixture struct {
+	server  *httpd.Server
+	store   *store.Store
+	state   *state.State
+	bus     *bus.Bus
+	tokens  *auth.Tokens
+	deeds   *deeds
+	socket  string
+	address string // of the TLS listener
+	ca      []byte
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	return newFixtureAt(t, t.TempDir())
+}
+
+func newFixtureAt(t *testing.T, root string) *fixture {
+	t.Helper()
+	h := host.Host{Paths: host.Paths{Root: root}, Hostname: node1}
+	drivers := all.Registry()
+	f := &fixture{store: store.New(h, drivers.Sections), bus: bus.New(node1), socket: h.Paths.Socket()}
+	f.state = state.New(node1, f.bus)
+	log := slog.New(slog.DiscardHandler)
+	identity, err := setup.Run(t.Context(), setup.Options{
+		Node: node1, Store: f.store, Data: datastore.New(f.store), Log: log, Now: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.ca = identity.Authority
+	if f.tokens, err = auth.NewTokens(identity.TokenKey, identity.ClusterID); err != nil {
+		t.Fatal(err)
+	}
+	f.deeds = &deeds{}
+	f.state.SetNodeStatus(node1, cluster.NodeStatus{Agent: "test"})
+	f.server = httpd.New(httpd.Options{
+		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens,
+		State: f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
+		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Instances: informer{}, Ending: ending{f.deeds},
+	})
+	socket, err := httpd.ListenSocket(f.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := httpd.ListenTLS(t.Context(), "127.0.0.1", 0, identity.Certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.address = listener.Addr().String()
+	serve(t, f.server, socket, listener)
+	return f
+}
+
+// serve runs a server until the test ends.
+func serve(t *testing.T, s *httpd.Server, listeners ...net.Listener) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, listeners...) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// local is a client of the unix socket.
+func (f *fixture) local(t *testing.T) *client.Client {
+	t.Helper()
+	return newClient(t, client.Options{Socket: f.socket})
+}
+
+// remote is a client of the listener, with a token holding these grants.
+func (f *fixture) remote(t *testing.T, grants string) *client.Client {
+	t.Helper()
+	parsed, err := rbac.Parse(grants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err := f.tokens.Issue("usr1", parsed, time.Minute, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newClient(t, client.Options{Server: f.address, CA: f.ca, Token: token})
+}
+
+// nobody is a client of the listener without a token.
+func (f *fixture) nobody(t *testing.T) *client.Client {
+	t.Helper()
+	return newClient(t, client.Options{Server: f.address, CA: f.ca})
+}
+
+func newClient(t *testing.T, o client.Options) *client.Client {
+	t.Helper()
+	c, err := client.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// do calls an operation that must succeed.
+func do[In, Out any](t *testing.T, c *client.Client, op api.Operation[In, Out], in In) Out {
+	t.Helper()
+	out, err := client.Do(t.Context(), c, op, in)
+	if err != nil {
+		t.Fatalf("%s: %v", op.ID, err)
+	}
+	return out
+}
+
+// refused calls an operation that must be refused with a status.
+func refused[In, Out any](t *testing.T, c *client.Client, op api.Operation[In, Out], in In, status int) string {
+	t.Helper()
+	_, err := client.Do(t.Context(), c, op, in)
+	p, ok := err.(*api.Problem) //nolint:errorlint // exactly what the caller gets
+	if !ok {
+		t.Fatalf("%s: got %v, want a refusal", op.ID, err)
+	}
+	if p.Status != status {
+		t.Errorf("%s: status %d, want %d: %s", op.ID, p.Status, status, p.Detail)
+	}
+	return p.Detail
+}
+
+func path(t *testing.T, s string) object.Path {
+	t.Helper()
+	p, err := object.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// create makes an object through the API.
+func (f *fixture) create(t *testing.T, name, config string) object.Path {
+	t.Helper()
+	p := path(t, name)
+	do(t, f.local(t), api.PostObjectConfigFile, api.ObjectConfigCreate{ObjectName: api.Named(p), RawBody: []byte(config)})
+	return p
+}
+
+// deeds records what would have been done.
+type deeds struct {
+	mu   sync.Mutex
+	done []string
+	jobs []executor.Job
+}
+
+func (d *deeds) add(deed string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.done = append(d.done, deed)
+}
+
+func (d *deeds) all() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string(nil), d.done...)
+}
+
+// discoverer puts what the store holds in the state.
+type discoverer struct{ f *fixture }
+
+func (d discoverer) Refresh(p object.Path) error {
+	file, err := d.f.store.Load(p)
+	if err != nil {
+		return err
+	}
+	if !p.IsZero() {
+		d.f.state.SetInstanceConfig(p, node1, cluster.InstanceConfig{
+			Path: p, Nodename: node1, Checksum: file.Checksum, UpdatedAt: file.ModTime, Scope: []string{node1},
+		})
+	}
+	return nil
+}
+
+const (
+	knownID   = "068b4fb0-ba3f-4d62-81e7-92ed88039239"
+	runningID = "7b9772c8-9a5e-4f7e-8c3d-3f1d3c1b8f10"
+)
+
+// objectives records goals; one orchestration ended, another runs for ever.
+type objectives struct{ deeds *deeds }
+
+func (o objectives) Orchestrate(_ context.Context, p object.Path, g monitor.Goal) (string, error) {
+	deed := g.Expect + " " + p.String()
+	if g.Options["force"] == true {
+		deed += " force"
+	}
+	o.deeds.add(deed)
+	return knownID, nil
+}
+
+func (o objectives) Abort(_ context.Context, p object.Path) (string, error) {
+	o.deeds.add("abort " + p.String())
+	return knownID, nil
+}
+
+func (o objectives) Clear(_ context.Context, p object.Path) error {
+	o.deeds.add("clear " + p.String())
+	return nil
+}
+
+func (o objectives) Progress(_ context.Context, p object.Path, sid, state string, partial bool) error {
+	o.deeds.add("progress " + p.String() + " " + sid + " " + state)
+	return nil
+}
+
+func (o objectives) Orchestrations() []monitor.Orchestration {
+	return []monitor.Orchestration{
+		{ID: knownID, Path: object.Path{Namespace: "root", Kind: "svc", Name: "svc1"}, State: api.StateSucceeded, GlobalExpect: "started", AcceptedBy: node1, StartedAt: time.Now(), EndedAt: time.Now()},
+		{ID: runningID, Path: object.Path{Namespace: "root", Kind: "svc", Name: "svc2"}, State: api.StateRunning, GlobalExpect: "stopped", StartedAt: time.Now()},
+	}
+}
+
+func (o objectives) Orchestration(id string) (monitor.Orchestration, error) {
+	for _, known := range o.Orchestrations() {
+		if known.ID == id {
+			return known, nil
+		}
+	}
+	return monitor.Orchestration{}, &executor.ForgottenError{What: "orchestration", ID: id, Node: node1}
+}
+
+func (o objectives) Wait(ctx context.Context, id string) (monitor.Orchestration, error) {
+	known, err := o.Orchestration(id)
+	if err == nil && known.State == api.StateRunning {
+		<-ctx.Done()
+		return known, ctx.Err()
+	}
+	return known, err
+}
+
+// runs records jobs; one exec ended badly, another runs for ever.
+type runs struct{ deeds *deeds }
+
+func (r runs) Submit(_ context.Context, j executor.Job) (executor.IDs, error) {
+	r.deeds.mu.Lock()
+	defer r.deeds.mu.Unlock()
+	r.deeds.jobs = append(r.deeds.jobs, j)
+	return executor.IDs{SessionID: runningID, ExecID: knownID}, nil
+}
+
+func (r runs) Records(func(executor.Record) bool) []executor.Record {
+	one := 1
+	svc1 := object.Path{Namespace: "root", Kind: "svc", Name: "svc1"}
+	return []executor.Record{
+		{ExecID: knownID, SessionID: knownID, Node: node1, Path: svc1, Origin: executor.OriginAPI, State: executor.Failed, ExitCode: &one, StartedAt: time.Now(), EndedAt: time.Now(), Error: "exit status 1"},
+		{ExecID: runningID, SessionID: knownID, Node: node1, Path: svc1, Origin: executor.OriginMonitor, State: executor.Running, Pid: 42, StartedAt: time.Now()},
+	}
+}
+
+func (r runs) Record(id string) (executor.Record, error) {
+	for _, known := range r.Records(nil) {
+		if known.ExecID == id {
+			return known, nil
+		}
+	}
+	return executor.Record{}, &executor.ForgottenError{What: "exec", ID: id, Node: node1}
+}
+
+func (r runs) Wait(ctx context.Context, id string) (executor.Record, error) {
+	known, err := r.Record(id)
+	if err == nil && known.State == executor.Running {
+		<-ctx.Done()
+		return known, ctx.Err()
+	}
+	return known, err
+}
+
+type informer struct{}
+
+func (informer) Info(_ context.Context, p object.Path, _ instance.Request, _ bool) ([]instance.ResourceInfo, error) {
+	return []instance.ResourceInfo{{Object: p.String(), Node: node1, RID: "app#1", Key: "driver", Value: "app.simple"}}, nil
+}
+
+type ending struct{ deeds *deeds }
+
+func (e ending) Stop()    { e.deeds.add("stop") }
+func (e ending) Restart() { e.deeds.add("restart") }
+func (e ending) Shutdown(context.Context) error {
+	e.deeds.add("shutdown")
+	return nil
+}

@@ -91,9 +91,11 @@ func (d *Document) Has(section string) bool {
 // Keys lists the keys of a section, in file order, each once.
 func (d *Document) Keys(section string) []Key {
 	var keys []Key
+	seen := map[Key]bool{}
 	for i := range d.items {
 		it := &d.items[i]
-		if it.kind == entry && it.key.Section == section && d.before(i) < 0 {
+		if it.kind == entry && it.key.Section == section && !seen[it.key] {
+			seen[it.key] = true
 			keys = append(keys, it.key)
 		}
 	}
@@ -109,32 +111,30 @@ func (d *Document) Get(k Key) (string, bool) {
 	return "", false
 }
 
-// Duplicate is a key written more than once: the last one is read.
+// Duplicate is a key written more than once: the last one is read. Without
+// option, it is a section which is: its parts are read as one.
 type Duplicate struct {
 	Key   Key
 	Lines []int
 }
 
-// Duplicates lists the keys written more than once, in file order.
+// Duplicates lists what is written more than once, in file order.
 func (d *Document) Duplicates() []Duplicate {
-	var out []Duplicate
-	at := map[Key]int{}
+	lines := map[Key][]int{}
+	var order []Key
 	for i := range d.items {
 		it := &d.items[i]
-		if it.kind != entry {
+		if it.kind != entry && it.kind != sectionHeader {
 			continue
 		}
-		first := d.before(i)
-		if first < 0 {
-			continue
+		if len(lines[it.key]) == 1 {
+			order = append(order, it.key)
 		}
-		n, known := at[it.key]
-		if !known {
-			n = len(out)
-			at[it.key] = n
-			out = append(out, Duplicate{Key: it.key, Lines: []int{d.items[first].line}})
-		}
-		out[n].Lines = append(out[n].Lines, it.line)
+		lines[it.key] = append(lines[it.key], it.line)
+	}
+	var out []Duplicate
+	for _, k := range order {
+		out = append(out, Duplicate{Key: k, Lines: lines[k]})
 	}
 	return out
 }
@@ -146,16 +146,6 @@ func (d *Document) find(k Key) int {
 		return -1
 	}
 	for i >= 0 && d.items[i].key.Scope != k.Scope {
-		i = d.items[i].earlier
-	}
-	return i
-}
-
-// before returns the index of the previous entry having the same key, -1 when
-// there is none.
-func (d *Document) before(i int) int {
-	scope := d.items[i].key.Scope
-	for i = d.items[i].earlier; i >= 0 && d.items[i].key.Scope != scope; {
 		i = d.items[i].earlier
 	}
 	return i

@@ -340,6 +340,14 @@ func TestExpandIsBounded(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("in what is read", func(t *testing.T) {
+		t.Parallel()
+		d := config.NewDocument()
+		set(t, d, "env.x", strings.Repeat("x ", 1<<19))
+		if _, err := (&config.Evaluator{Doc: d}).Expand("env", strings.Repeat("{#env.x}", 100)); err == nil {
+			t.Error("no error")
+		}
+	})
 	t.Run("in number", func(t *testing.T) {
 		t.Parallel()
 		d := config.NewDocument()

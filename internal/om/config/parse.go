@@ -201,19 +201,20 @@ func (v *value) read() error {
 // plain reads the text at pos up to the end of its line, and of the following
 // lines as long as they end with a backslash.
 func (v *value) plain(pos int) (string, error) {
-	var joined string
+	var joined strings.Builder
 	for {
 		line, next := v.peek(pos)
 		text := cutInlineComment(line)
 		whole := len(text) == len(strings.TrimRight(line, blanks))
 		v.end, v.next = pos+len(text), next
 		if !whole || !strings.HasSuffix(text, `\`) {
-			return joined + text, nil
+			joined.WriteString(text)
+			return joined.String(), nil
 		}
 		if next >= len(v.parser.text) {
 			return "", v.fail("the value of %s ends with a backslash, which announces a line that is not there: write it between backquotes", v.key)
 		}
-		joined += text[:len(text)-1]
+		joined.WriteString(text[:len(text)-1])
 		line, _ = v.peek(next)
 		pos = next + len(line) - len(strings.TrimLeft(line, blanks))
 	}

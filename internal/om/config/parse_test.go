@@ -146,11 +146,14 @@ func TestDocument(t *testing.T) {
 		}
 	})
 
-	t.Run("keys written several times are reported with their lines", func(t *testing.T) {
+	t.Run("sections and keys written several times are reported with their lines", func(t *testing.T) {
 		t.Parallel()
 		d := parse(t, "[a]\nx = 1\nx@n = 1\nx = 2\n[b]\nx = 1\n[a]\nx = 3\n")
 
-		want := []config.Duplicate{{Key: config.Key{"a", "x", ""}, Lines: []int{2, 4, 8}}}
+		want := []config.Duplicate{
+			{Key: config.Key{Section: "a", Option: "x"}, Lines: []int{2, 4, 8}},
+			{Key: config.Key{Section: "a"}, Lines: []int{1, 7}},
+		}
 		if diff := cmp.Diff(want, d.Duplicates()); diff != "" {
 			t.Error(diff)
 		}

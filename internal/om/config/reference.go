@@ -20,17 +20,18 @@ type reference struct {
 
 // The bounds of one evaluation.
 const (
-	maxReference = 256     // bytes between the braces
+	maxReference = 256     // bytes, braces included
 	maxDepth     = 64      // references inside references
 	maxResolved  = 10_000  // references in all
-	maxExpanded  = 1 << 20 // bytes
+	maxExpanded  = 1 << 20 // bytes of a value
+	maxRead      = 1 << 25 // bytes read through references
 )
 
 // parseReference reads the reference s starts with. The rule is in the
 // documentation of the package.
 func parseReference(s string) (reference, bool) {
-	end := strings.IndexByte(s, '}')
-	if end < 0 || end > maxReference {
+	end := strings.IndexByte(s[:min(len(s), maxReference)], '}')
+	if end < 0 {
 		return reference{}, false
 	}
 	r := reference{text: s[:end+1], name: s[1:end], index: -1}
@@ -77,7 +78,8 @@ type expansion struct {
 	*Evaluator
 
 	stack    []frame // the options being evaluated, outermost first
-	resolved int
+	resolved int     // references so far
+	read     int     // bytes they stand for
 }
 
 // A frame is an option being evaluated: the section it is evaluated for, and
@@ -190,6 +192,9 @@ func (x *expansion) resolve(section string, r reference) (string, error) {
 	value, err := x.target(section, r.name)
 	if err != nil {
 		return "", fmt.Errorf("reference %s: %w", r.text, err)
+	}
+	if x.read += len(value); x.read > maxRead {
+		return "", fmt.Errorf("references to more than %d bytes in one value", maxRead)
 	}
 	if r.index >= 0 {
 		words := strings.Fields(value)

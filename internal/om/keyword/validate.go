@@ -64,7 +64,7 @@ func (s *Schema) Validate(ev *config.Evaluator, c Context) []Alert {
 	if seen.Options == nil {
 		seen.Options = s.Options(ev.Doc)
 	}
-	v := validation{view: view, ev: &seen, context: c}
+	v := validation{view: view, ev: &seen, context: c, told: map[Alert]bool{}}
 	names := ev.Doc.Sections()
 	if s.declaration(config.DefaultSection) != nil && !ev.Doc.Has(config.DefaultSection) {
 		names = slices.Insert(names, 0, config.DefaultSection)
@@ -72,13 +72,7 @@ func (s *Schema) Validate(ev *config.Evaluator, c Context) []Alert {
 	for _, name := range names {
 		v.checkSection(name)
 	}
-	for _, d := range ev.Doc.Duplicates() {
-		lines := make([]string, 0, len(d.Lines))
-		for _, n := range d.Lines {
-			lines = append(lines, fmt.Sprint(n))
-		}
-		v.warn(AlertDuplicate, d.Key, "", "written %d times, on lines %s: only the last one is read", len(d.Lines), strings.Join(lines, ", "))
-	}
+	v.checkDuplicates()
 	return v.alerts
 }
 
@@ -89,6 +83,7 @@ type validation struct {
 	ev      *config.Evaluator
 	context Context
 	alerts  []Alert
+	told    map[Alert]bool
 }
 
 func (v *validation) add(level Level, kind string, k config.Key, driver, comment string) {
@@ -97,7 +92,8 @@ func (v *validation) add(level Level, kind string, k config.Key, driver, comment
 		name += "@" + k.Scope
 	}
 	a := Alert{Level: level, Kind: kind, Section: k.Section, Option: name, Driver: driver, Comment: comment}
-	if !slices.Contains(v.alerts, a) {
+	if !v.told[a] {
+		v.told[a] = true
 		v.alerts = append(v.alerts, a)
 	}
 }
@@ -125,6 +121,20 @@ func (v *validation) checkSection(name string) {
 	}
 	for _, k := range keywords {
 		v.checkValue(name, k, p)
+	}
+}
+
+func (v *validation) checkDuplicates() {
+	for _, d := range v.doc.Duplicates() {
+		lines := make([]string, 0, len(d.Lines))
+		for _, n := range d.Lines {
+			lines = append(lines, fmt.Sprint(n))
+		}
+		if d.Key.Option == "" {
+			v.add(LevelWarning, AlertDuplicate, d.Key, "", fmt.Sprintf("section %s: written %d times, on lines %s: read as one", d.Key.Section, len(d.Lines), strings.Join(lines, ", ")))
+			continue
+		}
+		v.warn(AlertDuplicate, d.Key, "", "written %d times, on lines %s: only the last one is read", len(d.Lines), strings.Join(lines, ", "))
 	}
 }
 

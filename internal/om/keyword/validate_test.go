@@ -78,6 +78,9 @@ func TestValidate(t *testing.T) {
 		"a key written twice": {"id = 1\nid = 2\n", []keyword.Alert{
 			{keyword.LevelWarning, "duplicate", "DEFAULT", "id", "", "id: written 2 times, on lines 1, 2: only the last one is read"},
 		}},
+		"a section written twice": {"[env]\n[labels]\n[env]\n", []keyword.Alert{
+			{keyword.LevelWarning, "duplicate", "env", "", "", "section env: written 2 times, on lines 1, 3: read as one"},
+		}},
 		"a keyword of another kind": {"size = 1g\n", []keyword.Alert{
 			{keyword.LevelError, "unknown keyword", "DEFAULT", "size", "", "size: unknown keyword: it is a keyword of vol objects"},
 		}},

@@ -27,7 +27,7 @@ func writeTemplate(b *bytes.Buffer, n node, text string) error {
 }
 
 func writeTemplateFile(b *bytes.Buffer, n node, file string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // the user names the file
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read the template: %w", err)
 	}

@@ -85,6 +85,11 @@ func parseNodeElement(word string) (nodeElement, error) {
 	return nodeElement{name: name}, nil
 }
 
+// HasLabels reports whether the selector asks the labels of nodes.
+func (s *NodeSelector) HasLabels() bool {
+	return slices.ContainsFunc(s.elements, func(e nodeElement) bool { return e.label != "" })
+}
+
 // String returns the selector as [ParseNodeSelector] reads it.
 func (s *NodeSelector) String() string {
 	words := make([]string, len(s.elements))

@@ -36,46 +36,41 @@ func (s *Store) evaluator(p object.Path, doc *config.Document, asNode string) *c
 	return ev
 }
 
-// scope evaluates the node lists of an object. One that cannot be evaluated
-// counts as not written: validation and decoding report it.
+// scope evaluates the node lists of an object. Without nodes, the object is of
+// the node that reads it; with a selector that designates nobody, of no node. A
+// list that cannot be evaluated counts as not written: validation and decoding
+// report it.
 func (s *Store) scope(p object.Path, ev *config.Evaluator) config.Scope {
 	scope := ev.Scope
 	if isSite(p) {
-		scope.Nodes = s.nodeList(ev, "cluster", "nodes", false)
-		scope.DRPNodes = s.nodeList(ev, "cluster", "drpnodes", false)
+		scope.Nodes, _ = s.nodeList(ev, "cluster", "nodes")
+		scope.DRPNodes, _ = s.nodeList(ev, "cluster", "drpnodes")
 		return scope
 	}
-	everywhere := !p.Kind.Runs()
-	scope.Nodes = s.nodeList(ev, config.DefaultSection, "nodes", everywhere)
-	if len(scope.Nodes) == 0 {
+	var written bool
+	if scope.Nodes, written = s.nodeList(ev, config.DefaultSection, "nodes"); !written {
 		scope.Nodes = []string{scope.Node}
 	}
-	ev.Scope.Nodes = scope.Nodes
-	scope.DRPNodes = s.nodeList(ev, config.DefaultSection, "drpnodes", false)
-	scope.EncapNodes = s.nodeList(ev, config.DefaultSection, "encapnodes", false)
+	ev.Scope.Nodes = scope.Nodes // for the lists below to refer to
+	scope.DRPNodes, _ = s.nodeList(ev, config.DefaultSection, "drpnodes")
+	scope.EncapNodes, _ = s.nodeList(ev, config.DefaultSection, "encapnodes")
 	return scope
 }
 
-func (s *Store) nodeList(ev *config.Evaluator, section, option string, everywhere bool) []string {
+func (s *Store) nodeList(ev *config.Evaluator, section, option string) (nodes []string, written bool) {
 	o, ok := ev.Options(section, option)
 	if !ok {
-		return nil
+		return nil, false
 	}
-	if !ev.Doc.Has(section) && !everywhere {
-		return nil
-	}
-	text, found, err := ev.Value(section, o)
-	if err != nil || !found {
-		return nil
+	text, _, err := ev.Value(section, o)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return nil, false
 	}
 	if section == "cluster" || option == "encapnodes" {
-		return strings.Fields(text)
+		return strings.Fields(text), true
 	}
-	nodes, err := s.Context().Nodes(text)
-	if err != nil {
-		return nil
-	}
-	return nodes
+	nodes, err = s.Context().Nodes(text)
+	return nodes, err == nil
 }
 
 // Object returns the settings of an object, as this node reads them.
@@ -108,7 +103,7 @@ func (s *Store) Settings(p object.Path, ev *config.Evaluator) (*schema.ObjectSet
 	if len(o.Nodes) == 0 {
 		o.Nodes = ev.Scope.Nodes
 	}
-	if len(o.FlexPrimary) == 0 {
+	if len(o.FlexPrimary) == 0 && len(o.Nodes) > 0 {
 		o.FlexPrimary = o.Nodes[:1]
 	}
 	if o.Env == "" {

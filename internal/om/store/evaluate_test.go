@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/schema"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
 const referring = `[DEFAULT]
@@ -188,6 +189,8 @@ func TestNodesAreSelectedAmongThoseOfTheCluster(t *testing.T) {
 		"nodes = {env.where}":       "n2 n3",
 		"nodes = {nosuch}":          "n1",
 		"nodes = N2 N1":             "n2 n1",
+		"nodes = disk=none":         "",
+		"nodes = zz*":               "",
 		"nodes = disk=ssd":          "n3",
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -204,6 +207,20 @@ func TestNodesAreSelectedAmongThoseOfTheCluster(t *testing.T) {
 				t.Errorf("got %v, %v; want %s", ev.Scope.Nodes, err, want)
 			}
 		})
+	}
+}
+
+func TestASelectorOfNobodyIsNotTheLocalNode(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+
+	done, err := s.Create(t.Context(), path(t, "web"), parse(t, "[DEFAULT]\nnodes = zz*\n"), store.CreateOptions{})
+
+	if err != nil || len(done.Warnings) != 1 {
+		t.Fatalf("got %+v, %v", done, err)
+	}
+	if o, err := s.Object(path(t, "web")); err != nil || len(o.Nodes) > 0 {
+		t.Errorf("its nodes are %v, %v", o.Nodes, err)
 	}
 }
 

@@ -20,7 +20,10 @@ import (
 type site struct {
 	node, cluster *cachedFile // what it was made of
 	doc           *config.Document
-	settings      func() (*schema.ClusterSettings, error) // computed once
+
+	// The settings, decoded when first asked for.
+	clusterSettings func() (*schema.ClusterSettings, error)
+	nodeSettings    func() (*schema.NodeSettings, error)
 }
 
 // Merged returns the configuration the node lives by: that of the cluster, where
@@ -62,7 +65,8 @@ func (s *Store) site() (*site, error) {
 		return nil, fmt.Errorf("merge %s over %s: %w", node.Name, cluster.Name, err)
 	}
 	fresh := &site{node: node, cluster: cluster, doc: doc}
-	fresh.settings = sync.OnceValues(func() (*schema.ClusterSettings, error) { return s.clusterSettings(doc) })
+	fresh.clusterSettings = sync.OnceValues(func() (*schema.ClusterSettings, error) { return s.decodeCluster(doc) })
+	fresh.nodeSettings = sync.OnceValues(func() (*schema.NodeSettings, error) { return s.decodeNode(doc) })
 	s.shared.site = fresh
 	return fresh, nil
 }
@@ -124,7 +128,7 @@ func (s *Store) Cluster() (*schema.ClusterSettings, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared, err := m.settings()
+	shared, err := m.clusterSettings()
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +136,7 @@ func (s *Store) Cluster() (*schema.ClusterSettings, error) {
 	return &own, nil
 }
 
-func (s *Store) clusterSettings(doc *config.Document) (*schema.ClusterSettings, error) {
+func (s *Store) decodeCluster(doc *config.Document) (*schema.ClusterSettings, error) {
 	c, t := &schema.ClusterSettings{}, &keyword.Table{}
 	c.Keywords(t)
 	if err := keyword.Decode(s.evaluator(object.Path{}, doc, ""), "cluster", t, keyword.Context{}); err != nil {
@@ -152,12 +156,23 @@ func (s *Store) clusterSettings(doc *config.Document) (*schema.ClusterSettings, 
 
 // Node returns the settings of the node section.
 func (s *Store) Node() (*schema.NodeSettings, error) {
-	n := &schema.NodeSettings{}
-	err := s.decodeSite("node", func(k *keyword.Table) {
-		n.Keywords(k)
-		n.PrivateKeywords(k)
-	})
+	m, err := s.site()
 	if err != nil {
+		return nil, err
+	}
+	shared, err := m.nodeSettings()
+	if err != nil {
+		return nil, err
+	}
+	own := *shared
+	return &own, nil
+}
+
+func (s *Store) decodeNode(doc *config.Document) (*schema.NodeSettings, error) {
+	n, t := &schema.NodeSettings{}, &keyword.Table{}
+	n.Keywords(t)
+	n.PrivateKeywords(t)
+	if err := keyword.Decode(s.evaluator(object.Path{}, doc, ""), "node", t, keyword.Context{}); err != nil {
 		return nil, err
 	}
 	return n, nil
@@ -275,7 +290,11 @@ func (s *Store) Context() keyword.Context {
 		if err != nil {
 			return nil, err
 		}
-		return sel.Expand(s.Nodes(), s.NodeLabels()), nil
+		var labels map[string]map[string]string
+		if sel.HasLabels() {
+			labels = s.NodeLabels()
+		}
+		return sel.Expand(s.Nodes(), labels), nil
 	}}
 }
 

@@ -107,6 +107,12 @@ func (s *Store) validateNodes(p object.Path, ev *config.Evaluator, former *confi
 				Level: level, Kind: AlertUnknownNode, Section: key.Section, Option: scoped(key), Comment: key.String() + ": " + comment,
 			})
 		}
+		if chosen, err := s.Context().Nodes(text); err == nil && len(chosen) == 0 && text != "" {
+			alerts = append(alerts, keyword.Alert{
+				Level: keyword.LevelWarning, Kind: AlertUnknownNode, Section: key.Section, Option: scoped(key),
+				Comment: fmt.Sprintf("%s: %q designates no node of the cluster, for now: they are %s", key, text, strings.Join(known, ", ")),
+			})
+		}
 	}
 	return alerts
 }

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,19 +23,16 @@ func (e *Engine) Config(p object.Path) (cluster.InstanceConfig, error) {
 		Children: []string{}, Parents: []string{}, MonitorAction: []string{}, Scope: []string{}, Schedules: []struct{}{},
 		Resources: map[string]cluster.ResourceConfig{}, Subsets: map[string]cluster.Subset{},
 	}
-	settings, err := e.Store.Object(p)
-	if err != nil {
+	l, err := e.load(p, Request{Action: "status"})
+	var elsewhere *NotFoundError
+	switch {
+	case errors.As(err, &elsewhere):
+		return c, err
+	case err != nil:
 		c.Issues = strings.Split(err.Error(), "\n")
 		return c, nil
 	}
-	describe(&c, settings, e.Host.Hostname)
-	if !p.Kind.Runs() {
-		return c, nil
-	}
-	l, err := e.load(p, Request{Action: "status"})
-	if err != nil {
-		return c, err
-	}
+	describe(&c, l.settings, e.Host.Hostname)
 	for name, s := range l.subsets {
 		c.Subsets["subset#"+name] = cluster.Subset{Parallel: s.Parallel}
 	}

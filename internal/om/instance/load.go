@@ -47,11 +47,11 @@ func (e *Engine) load(p object.Path, r Request) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := e.Store.Object(p)
+	ev, err := e.Store.Evaluator(p, file.Doc, "")
 	if err != nil {
 		return nil, err
 	}
-	ev, err := e.Store.Evaluator(p, file.Doc, "")
+	settings, err := e.Store.Settings(p, ev)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,12 @@ func (e *Engine) lock(ctx context.Context, p object.Path, r Request) (*lock, err
 	began := time.Now()
 	wait, cancel := context.WithTimeout(ctx, r.WaitLock)
 	defer cancel()
-	err = retry.Until(wait, retry.Policy{Interval: 5 * time.Millisecond, Max: 100 * time.Millisecond}, func(context.Context) (bool, error) {
-		return tryLock(file)
-	})
+	free, err := tryLock(file) // however short the wait
+	if err == nil && !free {
+		err = retry.Until(wait, retry.Policy{Interval: 5 * time.Millisecond, Max: 100 * time.Millisecond}, func(context.Context) (bool, error) {
+			return tryLock(file)
+		})
+	}
 	if err == nil {
 		h := holder{At: time.Now(), Pid: os.Getpid(), SessionID: r.Session, Intent: string(r.Action)}
 		if err = h.write(file); err == nil {
@@ -57,8 +60,7 @@ func (e *Engine) lock(ctx context.Context, p object.Path, r Request) (*lock, err
 	return nil, errors.Join(err, file.Close())
 }
 
-// tryLock takes the lock if nobody has it. A wait that has no time left still
-// tries once.
+// tryLock takes the lock if nobody has it.
 func tryLock(file *os.File) (bool, error) {
 	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // a descriptor fits
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {

@@ -66,7 +66,7 @@ type facts struct {
 	rid, group, subset, sort string
 	tags                     []string
 	disabled, standby        bool
-	shared                   bool
+	unknown                  bool // there is no such driver: acting on it fails
 	status                   cluster.Status
 	provisioned              cluster.Provisioned
 	// What the driver can do.
@@ -78,7 +78,7 @@ type facts struct {
 func (m *member) facts() facts {
 	f := facts{
 		rid: m.RID, group: m.Spec.Group, subset: m.Common.Subset, sort: m.RID, tags: m.Common.Tags,
-		disabled: m.Common.Disable, standby: m.Common.Standby, shared: m.Common.Shared,
+		disabled: m.Common.Disable, standby: m.Common.Standby, unknown: m.Driver == nil,
 		provision: m.Common.Provision, unprovision: m.Common.Unprovision,
 	}
 	if m.Driver == nil {
@@ -235,17 +235,17 @@ func barrier(all []facts, to string) (int, error) {
 func concerns(a Action, f facts) bool {
 	switch a {
 	case Start:
-		return f.starts
+		return f.starts || f.unknown
 	case StartStandby:
 		return f.starts && f.standby
 	case Stop, Shutdown:
-		return f.stops
+		return f.stops || f.unknown
 	case Boot:
 		return f.boots
 	case Run:
-		return f.runs
+		return f.runs || f.unknown && f.group == "task"
 	case Provision, Unprovision, Purge:
-		return f.provisions || f.starts
+		return f.provisions || f.starts || f.unknown
 	case Restart, Freeze, Unfreeze, Clear, Delete, Info:
 		return false
 	}

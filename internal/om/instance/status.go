@@ -41,6 +41,10 @@ func (e *Engine) Status(ctx context.Context, p object.Path, o StatusOptions) (cl
 	return l.evaluate(ctx, last)
 }
 
+// freshness is how long an evaluation is worth another one, when nothing says
+// otherwise.
+const freshness = 10 * time.Second
+
 func (e *Engine) statusFile(p object.Path) string {
 	return filepath.Join(e.flags(p).dir, "status.json")
 }
@@ -55,17 +59,20 @@ func (e *Engine) last(p object.Path) (s cluster.InstanceStatus, err error) {
 }
 
 // cached returns the last evaluation when the configuration and the flags are
-// those it was made from, in this boot of the host.
+// those it was made from, and it is not old.
 func (e *Engine) cached(p object.Path) (s cluster.InstanceStatus, ok bool) {
 	file, err := e.Store.Load(p)
 	if err != nil {
 		return s, false
 	}
-	if s, err = e.last(p); err != nil || s.Csum != file.Checksum || s.UpdatedAt.After(time.Now()) {
+	if s, err = e.last(p); err != nil || s.Csum != file.Checksum {
+		return s, false
+	}
+	if age := time.Since(s.UpdatedAt); age < 0 || age > freshness {
 		return s, false
 	}
 	f := e.flags(p)
-	if !s.FrozenAt.Equal(raised(f.frozen())) || !s.StoppedAt.Equal(raised(f.stopped())) || s.UpdatedAt.Before(bootTime()) {
+	if !s.FrozenAt.Equal(raised(f.frozen())) || !s.StoppedAt.Equal(raised(f.stopped())) {
 		return s, false
 	}
 	return s, true

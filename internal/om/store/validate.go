@@ -34,8 +34,9 @@ func (s *Store) validate(p object.Path, doc, former *config.Document) []keyword.
 	seen := map[keyword.Alert]bool{}
 	add := func(found []keyword.Alert) {
 		for _, a := range found {
-			// The keys of datastores are taken as they are: their braces refer to nothing.
-			verbatim := a.Section == "data" && a.Kind == keyword.AlertEvaluation
+			// The keys of datastores are taken as they are: braces refer to nothing in
+			// them, and what follows an "@" is part of their name.
+			verbatim := a.Section == "data" && (a.Kind == keyword.AlertEvaluation || a.Kind == keyword.AlertScoping)
 			if !seen[a] && !verbatim {
 				seen[a] = true
 				alerts = append(alerts, a)

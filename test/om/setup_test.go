@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -24,6 +25,11 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	web, err := exec.LookPath("web")
+	if err != nil {
+		return err
+	}
+	env.Setenv("WEB", web)
 	env.Setenv("OSVC_ROOT_PATH", root)
 	env.Setenv("NODE", name)
 	env.Setenv("LSNR", strconv.Itoa(port))

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -164,12 +165,12 @@ func groupOf(s Subsystem) string {
 
 func (b *builder) addVerbs(parent *cobra.Command, s Subsystem, verbs []verb.Verb) {
 	for _, v := range verbs {
-		if s.Kind != "" && !v.AppliesTo(s.Kind) {
-			continue
-		}
 		runner := v.New(b.tree.Backend)
 		if runner == nil {
 			continue
+		}
+		if s.Kind != "" && !v.AppliesTo(s.Kind) {
+			runner, v.Hidden = unsupported{}, true
 		}
 		b.addVerb(parent, v.Path, v.Hidden, v.Aliases, leaf{v, s, runner})
 		for _, spelling := range v.Also {
@@ -239,6 +240,18 @@ func (b *builder) group(cmd *cobra.Command) {
 		}
 		return cmd.Help()
 	}
+}
+
+// unsupported is a verb that objects of a kind do not have.
+type unsupported struct{}
+
+// exitUnsupported is the exit code of a command that objects of this kind do not have.
+const exitUnsupported = 4
+
+func (unsupported) Flags(f *pflag.FlagSet) { f.ParseErrorsAllowlist.UnknownFlags = true }
+
+func (unsupported) Run(_ context.Context, c *verb.Call) error {
+	return app.WithCode(fmt.Errorf("%s is not supported on objects of kind %s", c.Verb, c.Kind), exitUnsupported)
 }
 
 func child(parent *cobra.Command, word string) *cobra.Command {

@@ -44,11 +44,20 @@ func addInstance(list *grid.Node, node string, i cluster.Instance) {
 			grid.Text(rid, grid.Plain),
 			grid.Text(flags(i, rid, r), grid.Plain),
 			statusCell(r.Status),
-			grid.Text(strings.TrimSpace(r.Label), grid.Plain))
+			grid.Text(label(r), grid.Plain))
 		for _, entry := range r.Log {
 			row.Remarks = append(row.Remarks, logCell(entry))
 		}
 	}
+}
+
+// label says what a resource is, by the name of its driver when the driver says nothing.
+func label(r cluster.ResourceStatus) string {
+	if text := strings.TrimSpace(r.Label); text != "" {
+		return text
+	}
+	_, driver, _ := strings.Cut(r.Type, ".")
+	return driver
 }
 
 // remarks says what a status word does not: a warning, the flags set by hand,

@@ -163,7 +163,7 @@ parallel = true
 			case "disk#1.exposed_devs":
 				return "/dev/sda /dev/sdb", true, nil
 			case "disk#1.free":
-				return "1073741825", true, nil
+				return "1073741826", true, nil
 			case "disk#2.exposed_devs":
 				return "", false, fmt.Errorf("disk#2 is down: %w", config.ErrPostponed)
 			}
@@ -237,7 +237,7 @@ func TestExpand(t *testing.T) {
 		"$(60% * {disk#1.free})":    "644245095",
 		"$({size} / 4)":             "2684354560",
 		"$({size} / 4g)":            "2.5",
-		"$({disk#1.free} / 1g)":     "1.000000001",
+		"$({disk#1.free} / 1g)":     "1.000000002",
 		"$(10 / 4)":                 "2.5",
 		"$(1/3)":                    "0.333333333",
 		"$(-1 - -3)":                "2",

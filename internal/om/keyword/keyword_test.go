@@ -42,7 +42,7 @@ func (s *settings) Keywords(k *keyword.Table) {
 	k.Duration(&s.Duration, "duration", "A duration.")
 	k.List(&s.List, "list", "A list.").OneOf("a", "b", "c")
 	k.Set(&s.Set, "set", "A set.")
-	k.Lower(&s.Lower, "lower", "A lower case list.")
+	k.Lower(&s.Lower, "lower", "A lower case list.").OneOf("a", "b")
 	k.Shlex(&s.Shlex, "shlex", "Shell words.")
 	k.Umask(&s.Umask, "umask", "A mask.")
 	k.FileMode(&s.Mode, "mode", "A file mode.")
@@ -288,6 +288,19 @@ peers = n9
 			}
 		}
 	})
+}
+
+func TestBooleanSettingsAreMetInAnySpelling(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"optional = 1\nx = 2\n": 2, "optional = True\nx = 2\n": 2, "optional = 0\nx = 2\n": 0, "x = 2\n": 0} {
+		var got int
+		var table keyword.Table
+		table.Int(&got, "x", "").When("optional=true")
+
+		if err := keyword.Decode(evaluator(t, schema(), text), "DEFAULT", &table, keyword.Context{}); err != nil || got != want {
+			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
+		}
+	}
 }
 
 func TestTable(t *testing.T) {

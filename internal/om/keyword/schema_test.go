@@ -87,6 +87,16 @@ func TestFind(t *testing.T) {
 		})
 	}
 
+	t.Run("what sections inherit is neither required nor has a default in DEFAULT", func(t *testing.T) {
+		t.Parallel()
+		for _, option := range []string{"path", "kill", "vlan"} {
+			k, err := schema().Find(nil, "DEFAULT", option)
+			if err != nil || k.Option.Required || k.Option.Default != "" || k.Depends != nil {
+				t.Errorf("%s: got %+v, %v", option, k, err)
+			}
+		}
+	})
+
 	t.Run("the errors are told apart", func(t *testing.T) {
 		t.Parallel()
 		s, d := schema(), document(t, service)

@@ -56,8 +56,11 @@ func (v *view) completeOption(section, before string) []string {
 			out = append(out, before+k.Name+"=")
 		}
 	}
+	if !v.isOpen(section) {
+		return out
+	}
 	for _, key := range v.doc.Keys(section) {
-		out = append(out, strings.TrimPrefix(before+key.Option+"=", config.DefaultSection+"."))
+		out = append(out, before+key.Option+"=")
 	}
 	return out
 }

@@ -48,7 +48,7 @@ type Definition struct {
 	IsRecorded     bool     // written by the agent, reset when the object is cloned
 	Deprecation    string   // what to write instead, when deprecated
 	Kinds          []object.Kind
-	Depends        []string // "topology=flex": read only then
+	Depends        []string // "topology=flex", ".mode=ovs": read only then
 }
 
 // Keyword is one declared option of a section, bound to a field.
@@ -146,5 +146,6 @@ func (k *Keyword) Eg(value string) *Keyword { k.Example = value; return k }
 // For restricts the keyword to some kinds of objects.
 func (k *Keyword) For(kinds ...object.Kind) *Keyword { k.Definition.Kinds = kinds; return k }
 
-// When says on which other settings, as "topology=flex", the keyword is read.
+// When says with which other settings the keyword is read: "topology=flex" is
+// one of DEFAULT, ".mode=ovs" one of the same section.
 func (k *Keyword) When(keyvals ...string) *Keyword { k.Depends = keyvals; return k }

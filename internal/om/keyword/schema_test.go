@@ -169,7 +169,7 @@ func TestChangesKnowTheSchema(t *testing.T) {
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	s, d := schema(), document(t, "[app#1]\ntype = simple\n[app#2]\n[env]\nport = 1\n")
+	s, d := schema(), document(t, "[app#1]\ntype = simple\nwrong = 1\n[app#2]\n[env]\nport = 1\n")
 	for prefix, want := range map[string][]string{
 		"a":             {"app#", "app#1.", "app#2."},
 		"t":             {"topology="},

@@ -10,6 +10,8 @@
 package keyword
 
 import (
+	"strings"
+
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
@@ -125,6 +127,18 @@ func (k *Keyword) HeadName(option string) *Keyword { k.Option.HeadName = option;
 // Alias adds names read when the keyword itself is not set.
 func (k *Keyword) Alias(names ...string) *Keyword {
 	k.Aliases = append(k.Aliases, names...)
+	return k
+}
+
+// OrWord accepts a word besides the values of the type. It leaves the field as it is.
+func (k *Keyword) OrWord(word string) *Keyword {
+	set := k.set
+	k.set = func(text string, c Context) error {
+		if strings.TrimSpace(text) == word {
+			return nil
+		}
+		return set(text, c)
+	}
 	return k
 }
 

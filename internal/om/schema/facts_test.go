@@ -43,19 +43,14 @@ type attributes struct {
 // exceptions are the facts that do not hold, each with the reason.
 func exceptions() map[string]string {
 	const (
-		lifts   = `"default" lifts a cap, which no size does`
 		common  = "a keyword of resources, declared with them"
 		hidden  = "part of the configuration tree: the path follows the root of the agent"
 		renamed = "info_schedule is its name, this one an alias"
-		kind    = "the schema of a type lists its types"
 		more    = "candidates were added since: lo for networks, pure for arrays"
 		port    = "the documented default heartbeat is on the port of the listener"
 	)
 	return map[string]string{
 		"object  type":                    common,
-		"object  pg_cpu_shares":           lifts,
-		"object  pg_mem_limit":            lifts,
-		"object  pg_vmem_limit":           lifts,
 		"object DEFAULT resinfo_schedule": renamed,
 		"cluster network type":            more,
 		"cluster array type":              more,

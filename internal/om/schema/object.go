@@ -265,24 +265,25 @@ func (s *ObjectSettings) behaviour(k *keyword.Table) {
 	caps(k)
 }
 
-// caps declares the limits of a process group. Those counted in units are
-// declared as texts, because "default" lifts a limit set earlier.
+// caps declares the limits of a process group.
 func caps(t *keyword.Table) {
-	limit := func(name, help, example string) *keyword.Keyword {
-		return unread{t}.text(name, help).Scopable().Inherit(config.LeafOnly).For(svc, vol, nscfg).Eg(example)
+	k := unread{t}
+	limit := func(k *keyword.Keyword, example string) *keyword.Keyword {
+		k.Help += " The word default lifts it."
+		return k.Scopable().Inherit(config.LeafOnly).For(svc, vol, nscfg).OrWord("default").Eg(example)
 	}
-	limit("pg_cpus", "The processors the processes may run on.", "0-2").When("create_pg=true")
-	limit("pg_mems", "The memory nodes the processes may allocate from.", "0,1")
-	limit("pg_cpu_shares", "The weight of the processes when processors are scarce.", "512")
-	limit("pg_cpu_quota", "The processor time allowed, on an idle node too: 50% is half a processor, 50%@all half of all, 10%@2 a tenth of two.", "50%@all")
-	limit("pg_cpu_burst", "The processor time that may be saved under the quota and spent in a spike, as pg_cpu_quota is written.", "20%")
-	limit("pg_mem_limit", "The resident memory above which the kernel kills.", "512m")
-	limit("pg_mem_high", "The resident memory above which the kernel reclaims and slows down.", "400m")
-	limit("pg_vmem_limit", "The memory and swap allowed together.", "1g")
-	limit("pg_pids_max", "The number of processes and threads allowed.", "500")
-	limit("pg_mem_oom_control", "0 kills when memory runs out, 1 freezes instead. Without effect on a unified hierarchy.", "1")
-	limit("pg_mem_swappiness", "How readily memory is swapped out. Without effect on a unified hierarchy.", "40")
-	limit("pg_blkio_weight", "The weight of the processes when disks are busy, from 10 to 1000.", "50")
+	limit(k.text("pg_cpus", "The processors the processes may run on."), "0-2").When("create_pg=true")
+	limit(k.text("pg_mems", "The memory nodes the processes may allocate from."), "0,1")
+	limit(k.bytes("pg_cpu_shares", "The weight of the processes when processors are scarce."), "512")
+	limit(k.text("pg_cpu_quota", "The processor time allowed, on an idle node too: 50% is half a processor, 50%@all half of all, 10%@2 a tenth of two."), "50%@all")
+	limit(k.text("pg_cpu_burst", "The processor time that may be saved under the quota and spent in a spike, as pg_cpu_quota is written."), "20%")
+	limit(k.bytes("pg_mem_limit", "The resident memory above which the kernel kills."), "512m")
+	limit(k.bytes("pg_mem_high", "The resident memory above which the kernel reclaims and slows down."), "400m")
+	limit(k.bytes("pg_vmem_limit", "The memory and swap allowed together."), "1g")
+	limit(k.number("pg_pids_max", "The number of processes and threads allowed."), "500")
+	limit(k.text("pg_mem_oom_control", "0 kills when memory runs out, 1 freezes instead. Without effect on a unified hierarchy."), "1")
+	limit(k.text("pg_mem_swappiness", "How readily memory is swapped out. Without effect on a unified hierarchy."), "40")
+	limit(k.text("pg_blkio_weight", "The weight of the processes when disks are busy, from 10 to 1000."), "50")
 }
 
 func (s *ObjectSettings) timeouts(k *keyword.Table) {

@@ -113,7 +113,7 @@ func TestKeywordsAddedSinceAreDeclared(t *testing.T) {
 		schema *keyword.Schema
 		config string
 	}{
-		{schema.Object(object.KindSvc, nil), "[DEFAULT]\ninfo_schedule = @60m\nresinfo_schedule = @60m\nwait_syncs_timeout = 5m\npg_cpu_burst@n1 = 10%\npg_mem_high = 1g\npg_pids_max = 10\npg_mem_limit = default\n[subset#g]\nparallel = true\npg_cpus = 1\n[subset#app:g]\nparallel@n1 = true\n[env]\na@n1 = 1\n[labels]\naz = east\n"},
+		{schema.Object(object.KindSvc, nil), "[DEFAULT]\ninfo_schedule = @60m\nresinfo_schedule = @60m\nwait_syncs_timeout = 5m\npg_cpu_burst@n1 = 10%\npg_mem_high = 1g\npg_pids_max = 10\npg_mem_limit = default\npg_vmem_limit = 2g\n[subset#g]\nparallel = true\npg_cpus = 1\n[subset#app:g]\nparallel@n1 = true\n[env]\na@n1 = 1\n[labels]\naz = east\n"},
 		{schema.Object(object.KindVol, nil), "[DEFAULT]\nsize = 100mi\ndevices_from = disk#1\npool = default\naccess = rwx\n"},
 		{schema.Object(object.KindUsr, nil), "[DEFAULT]\nuxuser = alice\ngrant = guest:prod* admin:test*\n[data]\npassword = crypt:x\n"},
 		{schema.Object(object.KindSec, nil), "[DEFAULT]\ncn = www.example.com\n[acme]\ndirectory = letsencrypt\nrenew_before = 20d\nwebroot = /srv\n[data]\na.b-c = crypt:x\n"},
@@ -150,6 +150,7 @@ func TestWhatIsNotAKeywordIsRefused(t *testing.T) {
 		{schema.Object(object.KindSvc, nil), "[DEFAULT]\ngrant = root\n", "usr"},
 		{schema.Object(object.KindCfg, nil), "[DEFAULT]\norchestrate = ha\n", "svc"},
 		{schema.Object(object.KindSvc, nil), "[DEFAULT]\ntopology = foo\n", "failover"},
+		{schema.Object(object.KindSvc, nil), "[DEFAULT]\npg_mem_limit = plenty\n", "plenty"},
 		{schema.Object(object.KindSvc, nil), "[DEFAULT]\nrollback = yes\n", "rollback"},
 		{schema.Object(object.KindSvc, nil), "[DEFAULT]\ntopology@n1 = flex\n", "without @n1"},
 		{schema.Object(object.KindSvc, nil), "[data]\nx = 1\n", "data"},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -168,43 +167,4 @@ func (s *Store) Replace(ctx context.Context, p object.Path, data []byte) (Commit
 	return s.commit(ctx, p, func(current *version) (*config.Document, error) {
 		return doc, s.mustExist(p, current)
 	})
-}
-
-// Delete removes the state of an object, its drafts, then its configuration.
-// The configurations of the node and of the cluster are never removed.
-func (s *Store) Delete(ctx context.Context, p object.Path) (err error) {
-	if isSite(p) {
-		return fmt.Errorf("%s: this configuration cannot be deleted", name(p))
-	}
-	l, err := s.lock(ctx, p)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.release()) }()
-	if !s.Exists(p) {
-		return errors.Join(&object.NotFoundError{What: name(p)}, l.remove())
-	}
-	if err := s.remove(p); err != nil {
-		return fmt.Errorf("delete %s: %w", name(p), err)
-	}
-	return l.remove()
-}
-
-func (s *Store) remove(p object.Path) error {
-	if err := os.RemoveAll(s.stateDir(p)); err != nil {
-		return err
-	}
-	s.step("state removed")
-	if err := s.removeDrafts(p); err != nil {
-		return err
-	}
-	file := s.FileName(p)
-	if err := os.Remove(file); err != nil {
-		return err
-	}
-	s.step("configuration removed")
-	if err := removeTemporaries(file); err != nil {
-		return err
-	}
-	return syncParent(file)
 }

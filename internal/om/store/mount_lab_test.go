@@ -54,3 +54,35 @@ func TestACommitOnAFullDiskLeavesTheOldFile(t *testing.T) {
 		t.Errorf("with room again: %v", err)
 	}
 }
+
+func TestADeleteDoesNotEmptyWhatIsMountedInTheState(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	p := path(t, "web")
+	s.write(t, "web.conf", old)
+	data := filepath.Join(s.paths.Var(), filepath.FromSlash(p.StateDir()), "fs#1", "with blank")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", data, "tmpfs", 0, "size=64k"); err != nil {
+		hosttest.Skip(t, "mounting a small file system: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(data, 0) })
+	precious := filepath.Join(data, "precious")
+	if err := os.WriteFile(precious, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	err := s.Delete(t.Context(), p)
+
+	fails(t, err, "delete web", data, "unmount it first")
+	if _, err := os.Stat(precious); err != nil || !s.Exists(p) {
+		t.Errorf("it was removed: %v", err)
+	}
+	if err := syscall.Unmount(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
+
+// Delete removes the state of an object, its drafts, then its configuration.
+// The configurations of the node and of the cluster are never removed.
+func (s *Store) Delete(ctx context.Context, p object.Path) (err error) {
+	if isSite(p) {
+		return fmt.Errorf("%s: this configuration cannot be deleted", name(p))
+	}
+	l, err := s.lock(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	if _, err := os.Lstat(s.FileName(p)); err != nil {
+		if missing(err) {
+			err = errors.Join(&object.NotFoundError{What: name(p)}, l.remove())
+		}
+		return err
+	}
+	if err := s.remove(p); err != nil {
+		return fmt.Errorf("delete %s: %w", name(p), err)
+	}
+	return l.remove()
+}
+
+func (s *Store) remove(p object.Path) error {
+	state := s.stateDir(p)
+	if mounted, err := mountsUnder(state); err != nil {
+		return err
+	} else if len(mounted) > 0 {
+		return fmt.Errorf("%s is mounted in the state of the object, what it holds would be removed: unmount it first", mounted[0])
+	}
+	if err := os.RemoveAll(state); err != nil {
+		return err
+	}
+	s.step("state removed")
+	if err := s.removeDrafts(p); err != nil {
+		return err
+	}
+	file := s.FileName(p)
+	if err := os.Remove(file); err != nil {
+		return err
+	}
+	s.step("configuration removed")
+	if err := removeTemporaries(file); err != nil {
+		return err
+	}
+	return syncParent(file)
+}
+
+// mountsUnder lists what is mounted on a directory, or below.
+func mountsUnder(dir string) (points []string, err error) {
+	f, err := os.Open("/proc/self/mounts")
+	if err != nil {
+		if missing(err) {
+			return nil, nil // a system that does not tell
+		}
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // read only
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 2 {
+			continue
+		}
+		if point := unescape.Replace(fields[1]); point == dir || strings.HasPrefix(point, dir+"/") {
+			points = append(points, point)
+		}
+	}
+	return points, lines.Err()
+}

@@ -137,10 +137,13 @@ var GetObjectConfig = Operation[ObjectConfigQuery, KeywordList]{
 	},
 }
 
+// Writing a configuration needs root as long as keywords have no rules of their
+// own: a keyword may run a command of the writer's choosing.
+
 // PatchObjectConfig changes the configuration of an object.
 var PatchObjectConfig = Operation[ObjectConfigChange, Committed]{
 	ID: "PatchObjectConfig", Method: "PATCH", Path: "/api/object/path/{namespace}/{kind}/{name}/config", Tag: "object config",
-	Need: rbac.NeedAdmin, Errors: []int{404, 408},
+	Need: rbac.NeedRoot, Errors: []int{404, 408},
 	Doc: "Change the configuration of an object in one transaction: sections deleted, keywords unset, keywords set, in this order. The result is validated before it is written, and read by the daemon before the answer. A wait that expires answers 408; the configuration is committed all the same, so do not send the change again.",
 	Example: func() (ObjectConfigChange, Committed) {
 		return ObjectConfigChange{ObjectName: exampleName(), ConfigChange: ConfigChange{Set: []string{"env.foo=bar"}}}, exampleCommitted()
@@ -158,7 +161,7 @@ var GetObjectConfigFile = Operation[ObjectName, ConfigFile]{
 // PostObjectConfigFile creates an object.
 var PostObjectConfigFile = Operation[ObjectConfigCreate, Written]{
 	ID: "PostObjectConfigFile", Method: "POST", Path: "/api/object/path/{namespace}/{kind}/{name}/config/file", Tag: "object config",
-	Need: rbac.NeedAdmin, Status: 204, Errors: []int{409, 413}, Max: maxConfig,
+	Need: rbac.NeedRoot, Status: 204, Errors: []int{409, 413}, Max: maxConfig,
 	Doc: "Create an object from a configuration file. Nothing is started. An object of the same name is refused, unless force is set.",
 	Example: func() (ObjectConfigCreate, Written) {
 		return ObjectConfigCreate{ObjectName: exampleName(), RawBody: exampleFile().RawBody}, Written{LastModified: exampleTime}
@@ -168,7 +171,7 @@ var PostObjectConfigFile = Operation[ObjectConfigCreate, Written]{
 // PutObjectConfigFile replaces the configuration of an object.
 var PutObjectConfigFile = Operation[ObjectConfigFile, Written]{
 	ID: "PutObjectConfigFile", Method: "PUT", Path: "/api/object/path/{namespace}/{kind}/{name}/config/file", Tag: "object config",
-	Need: rbac.NeedAdmin, Status: 204, Errors: []int{404, 413}, Max: maxConfig,
+	Need: rbac.NeedRoot, Status: 204, Errors: []int{404, 413}, Max: maxConfig,
 	Doc: "Replace the configuration of an existing object. A configuration that does not validate is refused, with each of its problems.",
 	Example: func() (ObjectConfigFile, Written) {
 		return ObjectConfigFile{ObjectName: exampleName(), RawBody: exampleFile().RawBody}, Written{LastModified: exampleTime}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
 
 // goal serves an operation that gives an object a goal.
@@ -77,6 +79,10 @@ func (s *Server) actions() {
 			r, err := request(a.action, in)
 			if err != nil {
 				return api.InstanceActionAccepted{}, badRequest(err)
+			}
+			if len(r.Env) > 0 && !principal(ctx).Grants.Has(rbac.Root) {
+				return api.InstanceActionAccepted{}, api.NewProblem(http.StatusForbidden,
+					"query.env: needs the root grant: an environment decides what the commands of root run")
 			}
 			return s.run(ctx, in, append([]string{"instance", string(a.action)}, r.Args()...))
 		})

@@ -124,10 +124,14 @@ func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p auth.Prin
 	} else {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	data, err := json.Marshal(problem)
+	if err != nil {
+		data = nil // the status says it
+	}
 	limitWrites(w)
 	w.Header().Set("Content-Type", problem.ContentType(""))
 	w.WriteHeader(problem.Status)
-	_ = json.NewEncoder(w).Encode(problem) // the caller is gone
+	_, _ = w.Write(data) // the caller is gone
 }
 
 // methods lists the methods the path of r has operations for.

@@ -45,12 +45,12 @@ type fixture struct {
 	ca      []byte
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	return newFixtureAt(t, t.TempDir())
 }
 
-func newFixtureAt(t *testing.T, root string) *fixture {
+func newFixtureAt(t testing.TB, root string) *fixture {
 	t.Helper()
 	h := host.Host{Paths: host.Paths{Root: root}, Hostname: node1}
 	drivers := all.Registry()
@@ -88,7 +88,7 @@ func newFixtureAt(t *testing.T, root string) *fixture {
 }
 
 // serve runs a server until the test ends.
-func serve(t *testing.T, s *httpd.Server, listeners ...net.Listener) {
+func serve(t testing.TB, s *httpd.Server, listeners ...net.Listener) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

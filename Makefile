@@ -29,7 +29,7 @@ demo: build ## run the first service of the documentation, for real, in a place 
 
 .PHONY: test
 test: ## every test that needs no root
-	go test -shuffle=on ./...
+	go test ./...
 
 .PHONY: race
 race: ## the same under the race detector

@@ -39,6 +39,24 @@ type RunningError struct{ Pid int }
 // Error names the process.
 func (e *RunningError) Error() string { return fmt.Sprintf("already running as process %d", e.Pid) }
 
+// Executed reports whether the process that wrote a record has become the
+// command, or ended: the lock of the record, which it holds until then, is free.
+func Executed(name string) (bool, error) {
+	lock, err := os.OpenFile(name+".lock", os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // a descriptor fits
+	free := err == nil
+	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
+		err = nil
+	}
+	return free, errors.Join(err, lock.Close())
+}
+
 // claimed is a record being written. Its lock is held until the process executes
 // the command or ends: the descriptors close on exec.
 type claimed struct {

@@ -148,7 +148,7 @@ func (x *execution) framed(ctx context.Context, log *slog.Logger, held *lock) er
 		say(slog.LevelInfo, "<<< done %s [%s] in %s", r.Action, argv, took)
 		return nil
 	}
-	status, serr := x.evaluate(after, nil)
+	status, serr := x.lastLook(ctx)
 	if err == nil {
 		err = errors.Join(serr, x.verdict(status))
 	}
@@ -164,6 +164,21 @@ func (x *execution) framed(ctx context.Context, log *slog.Logger, held *lock) er
 	say(slog.LevelInfo, "<<< done %s [%s] in %s, instance status is now %s%s", r.Action, argv, took, status.Avail, remark)
 	return nil
 }
+
+// lastLook evaluates the instance after the action. Who interrupts does not want
+// to wait for it much longer.
+func (x *execution) lastLook(ctx context.Context) (cluster.InstanceStatus, error) {
+	after := context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		limited, cancel := context.WithTimeout(after, interruptedLook)
+		defer cancel()
+		after = limited
+	}
+	return x.evaluate(after, nil)
+}
+
+// interruptedLook bounds the evaluation that follows an interrupted action.
+const interruptedLook = 2 * time.Second
 
 // failed logs the end of an action that did not do what it should.
 func (x *execution) failed(ctx context.Context, log *slog.Logger, took time.Duration, argv, avail string, err error) error {
@@ -268,8 +283,17 @@ func (x *execution) deadline(ctx context.Context) (context.Context, context.Canc
 	if d <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("%s of %s is over", name, d))
+	return context.WithTimeoutCause(ctx, d, &timeoutError{keyword: name, after: d})
 }
+
+// timeoutError tells which keyword ended an action.
+type timeoutError struct {
+	keyword string
+	after   time.Duration
+}
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("%s of %s is over", e.keyword, e.after) }
+func (*timeoutError) Unwrap() error   { return context.DeadlineExceeded }
 
 // verdict tells whether a whole start or stop ended where it should.
 func (x *execution) verdict(s cluster.InstanceStatus) error {

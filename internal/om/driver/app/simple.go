@@ -103,14 +103,14 @@ func (a *simple) Start(ctx context.Context) error {
 	}
 }
 
-// executed waits until the new process has written who it is, or has ended: it
-// becomes the command right after.
+// executed waits until the new process has written who it is and has become the
+// command, or has ended.
 func (a *simple) executed(ctx context.Context, pid int) error {
 	often := retry.Policy{Interval: time.Millisecond, Max: 20 * time.Millisecond}
 	return retry.Until(ctx, often, func(context.Context) (bool, error) {
 		r, err := launch.ReadRecord(a.record())
 		if err == nil && r.Pid == pid {
-			return true, nil
+			return launch.Executed(a.record())
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return false, err

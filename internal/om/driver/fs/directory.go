@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/launch"
@@ -162,6 +163,11 @@ func (d *directory) Unprovision(context.Context) error {
 	if Protected(real) {
 		return fmt.Errorf("%s is a directory of the system: it is never removed, remove by hand what it should not hold", real)
 	}
+	for _, own := range []string{d.env.Host.Paths.Etc(), d.env.Host.Paths.Var(), d.env.Host.Paths.Log()} {
+		if own == real || strings.HasPrefix(own, real+"/") {
+			return fmt.Errorf("%s holds the files of the agent: it is never removed", real)
+		}
+	}
 	d.env.Infof("remove directory %s", d.path)
 	// The parent is held, so that what is removed is the entry that was looked
 	// at, and links found in it are removed, not followed.
@@ -180,7 +186,7 @@ func (d *directory) Unprovision(context.Context) error {
 }
 
 // Protected reports whether a directory, given by its real name, is one that the
-// agent never removes: those of the system, and those that contain one of them.
+// agent never removes: those at the root of the host, and others of the system.
 func Protected(real string) bool {
 	real = filepath.Clean(real)
 	if filepath.Dir(real) == "/" {

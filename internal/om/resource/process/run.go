@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
@@ -47,7 +48,7 @@ func (s *Settings) Ask(ctx context.Context, e resource.Env, text string, timeout
 	}
 	out, err = run(ctx, e, c, argv, timeout)
 	var exit *host.ExitError
-	if errors.As(err, &exit) && exit.Signal == 0 && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &exit) && exit.Signal == 0 {
 		return out, exit.Code, nil
 	}
 	return out, 0, err
@@ -55,17 +56,31 @@ func (s *Settings) Ask(ctx context.Context, e resource.Env, text string, timeout
 
 func run(ctx context.Context, e resource.Env, c host.Cmd, argv []string, timeout time.Duration) (host.Output, error) {
 	if timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("still running after %s", timeout))
+		limited, cancel := context.WithTimeoutCause(ctx, timeout, &TimeoutError{After: timeout})
 		defer cancel()
 		ctx = limited
 	}
 	out, err := e.Host.Runner.Run(ctx, c)
 	var exit *host.ExitError
-	if errors.As(err, &exit) {
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil:
+		return out, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
+	case errors.As(err, &exit):
 		exit.Argv = argv // what was configured, not how it is launched
 	}
 	return out, err
 }
+
+// TimeoutError tells that a command was ended because it took too long.
+type TimeoutError struct{ After time.Duration }
+
+// Error says how long it had.
+func (e *TimeoutError) Error() string { return fmt.Sprintf("still running after %s", e.After) }
+
+// Unwrap makes it a deadline exceeded.
+func (*TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // FirstOf is the first duration that is set.
 func FirstOf(durations ...time.Duration) time.Duration {

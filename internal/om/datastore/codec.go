@@ -73,7 +73,7 @@ func (plain) decode(text string) ([]byte, error) {
 	}
 	value, ok := strings.CutPrefix(text, encoded)
 	if !ok {
-		return nil, errors.New("the value is neither literal: nor base64:")
+		return nil, errors.New("the value begins neither with literal: nor with base64: as those of a cfg do")
 	}
 	out, err := base64.StdEncoding.DecodeString(value)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c crypt) encode(value []byte) (string, error) {
 func (c crypt) decode(text string) ([]byte, error) {
 	rest, ok := strings.CutPrefix(text, sealed)
 	if !ok {
-		return nil, errors.New("the value is not sealed: it does not begin with crypt:")
+		return nil, errors.New("the value is not sealed: crypt: is not what it begins with")
 	}
 	rest, ok = strings.CutPrefix(rest, scheme)
 	if !ok {

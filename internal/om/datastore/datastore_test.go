@@ -3,9 +3,9 @@ package datastore_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -168,7 +168,7 @@ func TestASealedValueOpensInItsPlaceOnly(t *testing.T) {
 	}
 	sealed := s.raw(t, sec, "a")
 	other := object.Path{Namespace: "ns2", Kind: object.KindSec, Name: "web"}
-	for name, place := range map[string]struct {
+	for name, place := range map[string]struct { //nolint:paralleltest // the cases share a file
 		path object.Path
 		key  string
 	}{"another key": {sec, "b"}, "another kind": {usr, "a"}, "another namespace": {other, "a"}} {
@@ -191,9 +191,9 @@ func TestADamagedValueIsAnErrorThatNamesTheKey(t *testing.T) {
 		kind object.Kind
 		want string
 	}{
-		"plain":        {object.KindCfg, "neither literal: nor base64:"},
+		"plain":        {object.KindCfg, "neither with literal: nor with base64:"},
 		"base64:?":     {object.KindCfg, "damaged"},
-		"plain ":       {object.KindSec, "not sealed"},
+		"plain words":  {object.KindSec, "not sealed"},
 		"literal:x":    {object.KindSec, "not sealed"},
 		"crypt:2:xxxx": {object.KindSec, `scheme "2"`},
 		"crypt:xxxx":   {object.KindSec, "scheme"},
@@ -285,8 +285,7 @@ func TestAddRefusesAnExistingKey(t *testing.T) {
 
 	err := s.Add(t.Context(), p, "a", []byte("2"))
 
-	var exists *datastore.KeyExistsError
-	if !errors.As(err, &exists) {
+	if _, ok := errors.AsType[*datastore.KeyExistsError](err); !ok {
 		t.Errorf("got %v", err)
 	}
 	if got, err := s.Decode(p, "a"); string(got) != "1" || err != nil {
@@ -302,7 +301,7 @@ func TestConcurrentAddsOfOneKeyHaveOneWinner(t *testing.T) {
 	won := 0
 	for i := range 4 {
 		wg.Go(func() {
-			if s.Add(t.Context(), path(object.KindCfg), "a", []byte(fmt.Sprint(i))) == nil {
+			if s.Add(t.Context(), path(object.KindCfg), "a", []byte(strconv.Itoa(i))) == nil {
 				mu.Lock()
 				won++
 				mu.Unlock()
@@ -352,8 +351,7 @@ func TestAMissingKeyIsNamed(t *testing.T) {
 	for what, err := range map[string]error{
 		"decode": errDecode, "remove": s.Remove(t.Context(), p, "gone"), "rename": s.Rename(t.Context(), p, "gone", "b"),
 	} {
-		var missing *datastore.KeyNotFoundError
-		if !errors.As(err, &missing) {
+		if _, ok := errors.AsType[*datastore.KeyNotFoundError](err); !ok {
 			t.Errorf("%s: got %v", what, err)
 		}
 		fails(t, err, "ns1/sec/web", "gone")
@@ -366,8 +364,7 @@ func TestAMissingObjectIsNotFound(t *testing.T) {
 	p := object.Path{Namespace: "ns1", Kind: object.KindCfg, Name: "gone"}
 	_, errKeys := s.Keys(p)
 	for _, err := range []error{errKeys, s.Set(t.Context(), p, "a", nil)} {
-		var missing *object.NotFoundError
-		if !errors.As(err, &missing) {
+		if _, ok := errors.AsType[*object.NotFoundError](err); !ok {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -108,26 +108,26 @@ func (x expression) holds(v Value) bool {
 	if x.re != nil {
 		return x.re.MatchString(v.Text)
 	}
-	order, comparable := v.order(x.literal)
+	order, ordered := v.order(x.literal)
 	switch x.op {
 	case "=":
 		return order == 0
 	case "!=":
 		return order != 0
 	case "<":
-		return comparable && order < 0
+		return ordered && order < 0
 	case "<=":
-		return comparable && order <= 0
+		return ordered && order <= 0
 	case ">":
-		return comparable && order > 0
+		return ordered && order > 0
 	default: // ">="
-		return comparable && order >= 0
+		return ordered && order >= 0
 	}
 }
 
 // order compares the value with a literal as booleans when both are, as numbers
 // when both are, else as texts. A number has no order relative to what is none.
-func (v Value) order(literal string) (order int, comparable bool) {
+func (v Value) order(literal string) (order int, ordered bool) {
 	switch {
 	case isBool(v.Text) && isBool(literal):
 		return cmp.Compare(strings.ToLower(v.Text), strings.ToLower(literal)), true

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -22,7 +23,7 @@ func ParseRelative(s, from string) (Path, error) {
 	var p Path
 	switch parts := strings.Split(s, "/"); {
 	case s == "":
-		return Path{}, fmt.Errorf("empty object path: write name, kind/name or namespace/kind/name")
+		return Path{}, errors.New("empty object path: write name, kind/name or namespace/kind/name")
 	case s == "cluster":
 		return Cluster(), nil
 	case len(parts) == 1:

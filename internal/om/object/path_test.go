@@ -77,7 +77,7 @@ func TestABadPathIsRefusedWithTheReason(t *testing.T) {
 		strings.Repeat("a", 64):         "63",
 		strings.Repeat("a", 64) + "/":   "63",
 		"ns1/svc/" + "é":                "name",
-		"ns1/svc/web ":                  "name",
+		"ns1/svc/web ":                  "name", //nolint:gocritic // the blanks are the point
 		"ns1/ccfg/cluster":              "reserved",
 		"ns1//web":                      "kind",
 		"ns1/svc/":                      "name",

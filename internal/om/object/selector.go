@@ -65,11 +65,11 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 func ParseSelector(expr string) (*Selector, error) {
 	s := &Selector{}
 	pos := 0
-	fail := func(text string, err error) (*Selector, error) {
-		return nil, &SyntaxError{Expr: expr, Element: text, Pos: 1 + len([]rune(expr[:pos])), Err: err}
+	fail := func(text string, err error) error {
+		return &SyntaxError{Expr: expr, Element: text, Pos: 1 + len([]rune(expr[:pos])), Err: err}
 	}
 	if strings.TrimSpace(expr) == "" {
-		return fail(expr, errors.New("empty: write a path, a glob, or ** for every object"))
+		return nil, fail(expr, errors.New("empty: write a path, a glob, or ** for every object"))
 	}
 	for term := range strings.SplitSeq(expr, ",") {
 		texts := strings.Split(term, "+")
@@ -77,7 +77,7 @@ func ParseSelector(expr string) (*Selector, error) {
 		for _, text := range texts {
 			e, err := parseElement(strings.TrimSpace(text), len(texts) > 1)
 			if err != nil {
-				return fail(text, err)
+				return nil, fail(text, err)
 			}
 			elements = append(elements, e)
 			pos += len(text) + 1

@@ -115,10 +115,10 @@ func readFacts(t *testing.T) []fact {
 
 // schemas lists where the keyword is expected.
 func (f fact) schemas() []*keyword.Schema {
-	switch {
-	case f.Store == "node":
+	switch f.Store {
+	case "node":
 		return []*keyword.Schema{schema.Node()}
-	case f.Store == "cluster":
+	case "cluster":
 		return []*keyword.Schema{schema.Node(), schema.Cluster()}
 	}
 	kinds := f.Kinds

@@ -22,7 +22,7 @@ func network() keyword.Section {
 		k.text("subnet", "The subnet of the node.").Scopable().Eg("10.23.1.0/24")
 		k.text("gateway", "The address of the bridge in the subnet of the node.").Scopable().Eg("10.23.1.1")
 		k.text("addr", "The address the peers reach the node by.").Scopable().DefaultText("That of the node name.")
-		k.number("ips_per_node", "How many addresses each node has.").Default("1024").Deprecated("mask_per_node")
+		k.number("ips_per_node", "How many addresses each node has.").Default("1024").Deprecated("write mask_per_node instead")
 		k.list("tables", "The routing tables the routes to the peers are written in.").Default("main").Eg("main custom1 100")
 		k.text("tunnel", "auto: tunnel to the peers of other networks. always: to all. never: to none.").
 			Default("auto").OneOf("always", "auto", "never")

@@ -12,17 +12,21 @@ import (
 type unread struct{ t *keyword.Table }
 
 func (u unread) text(name, help string) *keyword.Keyword { return u.t.String(new(string), name, help) }
+
 func (u unread) number(name, help string) *keyword.Keyword {
 	return u.t.Int(new(int), name, help)
 }
 func (u unread) flag(name, help string) *keyword.Keyword  { return u.t.Bool(new(bool), name, help) }
 func (u unread) bytes(name, help string) *keyword.Keyword { return u.t.Size(new(int64), name, help) }
+
 func (u unread) span(name, help string) *keyword.Keyword {
 	return u.t.Duration(new(time.Duration), name, help)
 }
+
 func (u unread) list(name, help string) *keyword.Keyword {
 	return u.t.List(new([]string), name, help)
 }
+
 func (u unread) argv(name, help string) *keyword.Keyword {
 	return u.t.Shlex(new([]string), name, help)
 }

@@ -91,8 +91,7 @@ func TestCreateRefusesAnExistingObjectUnlessForced(t *testing.T) {
 
 	_, err := s.Create(t.Context(), p, parse(t, "[env]\na = 2\n"), store.CreateOptions{})
 
-	var exists *store.ExistsError
-	if !errors.As(err, &exists) {
+	if _, ok := errors.AsType[*store.ExistsError](err); !ok {
 		t.Fatalf("got %v", err)
 	}
 	fails(t, err, "web already exists", "--force")
@@ -129,7 +128,6 @@ func TestACloneIsAnotherObject(t *testing.T) {
 	doc := parse(t, source)
 
 	_, err := s.Create(t.Context(), path(t, "copy"), doc, store.CreateOptions{Env: map[string]string{"name": "copied"}, Namespace: "test"})
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +152,6 @@ func TestARestoredObjectKeepsWhatItRecorded(t *testing.T) {
 	s := open(t)
 
 	_, err := s.Create(t.Context(), path(t, "web"), parse(t, source), store.CreateOptions{Restore: true})
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +165,6 @@ func TestMetadataIsDropped(t *testing.T) {
 	s := open(t)
 
 	_, err := s.Create(t.Context(), path(t, "web"), parse(t, "[metadata]\nname = x\nchecksum = y\n\n[env]\na = 1\n"), store.CreateOptions{})
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +201,7 @@ func TestACommitWithoutEffectDoesNotWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, do := range map[string]func() (store.Committed, error){
+	for what, do := range map[string]func() (store.Committed, error){ //nolint:paralleltest // the cases share a file
 		"update":  func() (store.Committed, error) { return s.Update(t.Context(), path(t, "web"), set(t, "env.a=1")) },
 		"replace": func() (store.Committed, error) { return s.Replace(t.Context(), path(t, "web"), []byte(text)) },
 		"nothing": func() (store.Committed, error) { return s.Update(t.Context(), path(t, "web"), config.Change{}) },
@@ -478,7 +474,6 @@ func TestALockFileLeftByADeadProcessLocksNothing(t *testing.T) {
 	}
 
 	_, err := s.WithWaitLock(time.Second).Create(t.Context(), path(t, "web"), nil, store.CreateOptions{})
-
 	if err != nil {
 		t.Error(err)
 	}

@@ -48,7 +48,6 @@ func TestSelectorsLookAtConfigurations(t *testing.T) {
 			}
 
 			got, err := sel.Select(all, s.Configs())
-
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +55,7 @@ func TestSelectorsLookAtConfigurations(t *testing.T) {
 			for _, p := range got {
 				names[p.String()] = true
 			}
-			for _, n := range strings.Fields(want) {
+			for n := range strings.FieldsSeq(want) {
 				if !names[n] {
 					t.Errorf("%s is missing from %v", n, got)
 				}

@@ -75,6 +75,7 @@ func TestHelperProcess(t *testing.T) { //nolint:paralleltest // a process of its
 }
 
 func shortOfRoom(t *testing.T, s *store.Store, p object.Path) error {
+	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 512, Max: 512}); err != nil {
 		return err

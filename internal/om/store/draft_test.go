@@ -133,8 +133,7 @@ func TestWithoutDraftThereIsNothingToRecoverOrDiscard(t *testing.T) {
 	s.write(t, "web.conf", old)
 	_, errRecover := s.Recover(path(t, "web"))
 	for _, err := range []error{errRecover, s.Discard(path(t, "web"))} {
-		var none *store.NoDraftError
-		if !errors.As(err, &none) {
+		if _, ok := errors.AsType[*store.NoDraftError](err); !ok {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -153,8 +152,7 @@ func TestAnEditDoesNotOverwriteWhatWasCommittedMeanwhile(t *testing.T) {
 
 	_, err := s.Commit(t.Context(), d)
 
-	var conflict *store.ConflictError
-	if !errors.As(err, &conflict) {
+	if _, ok := errors.AsType[*store.ConflictError](err); !ok {
 		t.Fatalf("got %v", err)
 	}
 	fails(t, err, s.file("web.conf"), d.Name, "--recover", "--discard")

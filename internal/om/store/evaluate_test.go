@@ -263,14 +263,22 @@ func TestObjectSettings(t *testing.T) {
 		}
 	}
 	want := brief{
-		[]string{"n1", "n2", "n3"}, []string{"freezestop", "switch"}, []string{"./svc/db"}, []string{"n1"}, "flex", "ha", "nodes order", "PRD", "default",
+		[]string{"n1", "n2", "n3"},
+		[]string{"freezestop", "switch"},
+		[]string{"./svc/db"},
+		[]string{"n1"},
+		"flex", "ha", "nodes order", "PRD", "default",
 		2, 3, 2, 50, 30 * time.Second, time.Minute, time.Hour, true,
 	}
 	if diff := cmp.Diff(want, of(web)); diff != "" {
 		t.Error(diff)
 	}
 	want = brief{
-		[]string{"n1"}, []string{"none"}, nil, []string{"n1"}, "failover", "no", "nodes order", "PRD", "default",
+		[]string{"n1"},
+		[]string{"none"},
+		nil,
+		[]string{"n1"},
+		"failover", "no", "nodes order", "PRD", "default",
 		0, 0, 0, 50, 0, time.Minute, time.Hour, true,
 	}
 	if diff := cmp.Diff(want, of(plain)); diff != "" {

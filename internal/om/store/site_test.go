@@ -26,7 +26,6 @@ func TestNodeConfWinsKeywordByKeyword(t *testing.T) {
 	s.write(t, "node.conf", "[node]\nready_period = 2s\nmin_avail_mem = 9\nsplit_action@n1 = disabled\nprkey = 0x1\n")
 
 	n, err := s.Node()
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +80,6 @@ func TestClusterSettings(t *testing.T) {
 	s := open(t)
 
 	c, err := s.Cluster()
-
 	if err != nil {
 		t.Fatal(err)
 	}

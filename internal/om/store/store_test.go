@@ -69,66 +69,66 @@ type site struct {
 }
 
 // open returns the store of node n1 of a cluster of three.
-func open(t testing.TB) site {
-	t.Helper()
-	s := empty(t)
-	s.write(t, "cluster.conf", "[DEFAULT]\nid = 6d3a6b0e-5b1c-4b37-9f0a-000000000001\n\n[cluster]\nid = c1id\nname = c1\nnodes = n1 n2 n3\ndns = 192.0.2.1 192.0.2.2\nsecret = abcdef\n\n[node]\nenv = PRD\nready_period = 3s\n\n[labels]\naz = north\n")
-	s.write(t, "node.conf", "[DEFAULT]\nid = 6d3a6b0e-5b1c-4b37-9f0a-000000000002\n\n[node]\nready_period = 2s\n\n[labels]\naz = east\n\n[env]\ncolor = green\n")
+func open(tb testing.TB) site {
+	tb.Helper()
+	s := empty(tb)
+	s.write(tb, "cluster.conf", "[DEFAULT]\nid = 6d3a6b0e-5b1c-4b37-9f0a-000000000001\n\n[cluster]\nid = c1id\nname = c1\nnodes = n1 n2 n3\ndns = 192.0.2.1 192.0.2.2\nsecret = abcdef\n\n[node]\nenv = PRD\nready_period = 3s\n\n[labels]\naz = north\n")
+	s.write(tb, "node.conf", "[DEFAULT]\nid = 6d3a6b0e-5b1c-4b37-9f0a-000000000002\n\n[node]\nready_period = 2s\n\n[labels]\naz = east\n\n[env]\ncolor = green\n")
 	return s
 }
 
-func empty(t testing.TB) site {
-	t.Helper()
-	h := host.Host{Paths: hosttest.Paths(t), Hostname: "n1", Self: "/usr/bin/om"}
+func empty(tb testing.TB) site {
+	tb.Helper()
+	h := host.Host{Paths: hosttest.Paths(tb), Hostname: "n1", Self: "/usr/bin/om"}
 	return site{Store: store.New(h, drivers), paths: h.Paths}
 }
 
 func (s site) file(name string) string { return filepath.Join(s.paths.Etc(), filepath.FromSlash(name)) }
 
-func (s site) write(t testing.TB, name, text string) {
-	t.Helper()
+func (s site) write(tb testing.TB, name, text string) {
+	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(s.file(name)), 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(s.file(name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func (s site) read(t testing.TB, name string) string {
-	t.Helper()
+func (s site) read(tb testing.TB, name string) string {
+	tb.Helper()
 	data, err := os.ReadFile(s.file(name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(data)
 }
 
-func path(t testing.TB, text string) object.Path {
-	t.Helper()
+func path(tb testing.TB, text string) object.Path {
+	tb.Helper()
 	p, err := object.Parse(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
 
-func parse(t testing.TB, text string) *config.Document {
-	t.Helper()
+func parse(tb testing.TB, text string) *config.Document {
+	tb.Helper()
 	doc, err := config.Parse([]byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return doc
 }
 
-func set(t testing.TB, ops ...string) config.Change {
-	t.Helper()
+func set(tb testing.TB, ops ...string) config.Change {
+	tb.Helper()
 	var c config.Change
 	for _, text := range ops {
 		op, err := config.ParseOp(text)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		c.Set = append(c.Set, op)
 	}
@@ -136,14 +136,14 @@ func set(t testing.TB, ops ...string) config.Change {
 }
 
 // fails checks that an error says all of the words.
-func fails(t testing.TB, err error, words ...string) {
-	t.Helper()
+func fails(tb testing.TB, err error, words ...string) {
+	tb.Helper()
 	if err == nil {
-		t.Fatalf("no error, want one with %q", words)
+		tb.Fatalf("no error, want one with %q", words)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q is not in: %v", w, err)
+			tb.Errorf("%q is not in: %v", w, err)
 		}
 	}
 }
@@ -161,7 +161,6 @@ func TestListGivesTheObjectsOfTheTree(t *testing.T) {
 	}
 
 	got, err := s.List()
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +191,6 @@ func TestLoad(t *testing.T) {
 	s.write(t, "web.conf", "# hand made\n[env]\na=1\n")
 
 	f, err := s.Load(path(t, "web"))
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +246,7 @@ func TestAMissingObjectIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	p := path(t, "ns1/svc/gone")
-	for what, do := range map[string]func() error{
+	for what, do := range map[string]func() error{ //nolint:paralleltest // what follows looks at what the cases left
 		"load":     func() error { _, err := s.Load(p); return err },
 		"update":   func() error { _, err := s.Update(t.Context(), p, set(t, "env.a=1")); return err },
 		"replace":  func() error { _, err := s.Replace(t.Context(), p, []byte("[env]\n")); return err },
@@ -286,8 +284,7 @@ func TestAFileThatCannotBeReadIsAnErrorNotAnAbsence(t *testing.T) {
 	_, err := s.Load(path(t, "web"))
 
 	fails(t, err, "read the configuration of web", s.file("web.conf"), "is a directory")
-	var missing *object.NotFoundError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[*object.NotFoundError](err); ok {
 		t.Error("it counts as missing")
 	}
 	_, err = s.Create(t.Context(), path(t, "web"), nil, store.CreateOptions{Force: true})
@@ -310,7 +307,7 @@ func TestABrokenClusterConfigurationIsNeverTakenForAbsent(t *testing.T) {
 	s.write(t, "cluster.conf", "[cluster]\nname = c1\n[broken\n")
 	s.write(t, "web.conf", "[DEFAULT]\nid = x\n")
 	p := path(t, "web")
-	for what, do := range map[string]func() error{
+	for what, do := range map[string]func() error{ //nolint:paralleltest // what follows looks at what the cases left
 		"cluster":   func() error { _, err := s.Cluster(); return err },
 		"node":      func() error { _, err := s.Node(); return err },
 		"listener":  func() error { _, err := s.Listener(); return err },

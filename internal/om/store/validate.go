@@ -133,8 +133,7 @@ func (s *Store) unknownNodes(text string, known []string) []string {
 	_, err = sel.Select(known, nil)
 	var out []string
 	for _, one := range split(err) {
-		var unknown *object.UnknownNodeError
-		if errors.As(one, &unknown) {
+		if unknown, ok := errors.AsType[*object.UnknownNodeError](one); ok {
 			out = append(out, fmt.Sprintf("%s is not a node of the cluster: use %s", unknown.Node, strings.Join(known, ", ")))
 		}
 	}
@@ -143,7 +142,7 @@ func (s *Store) unknownNodes(text string, known []string) []string {
 
 // split returns the errors that were joined.
 func split(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only the outermost join
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	return []error{err}

@@ -2,6 +2,7 @@ package om_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,8 +13,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"context"
 
 	"github.com/holdfast-ops/holdfast/internal/retry"
 )
@@ -27,13 +26,13 @@ type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
 //	port NAME...             each variable is set to a free port
 //	keep NAME                the variable is set to the standard output, trimmed
 //	field NAME HEADER [ROW]  ... to a cell of the table on the standard output
-//	kill SIGNAL PIDFILE      signals the process named by a file
+//	signal SIGNAL PIDFILE    signals the process named by a file
 //	touchfuture FILE         the file was modified in an hour
 //	replace FILE OLD NEW     replaces a text of a file
 func commands() map[string]scriptCommand {
 	return map[string]scriptCommand{
 		"code": code, "waitfor": waitfor, "port": port, "keep": keep, "field": field,
-		"kill": kill, "touchfuture": touchFuture, "replace": replace,
+		"signal": signal, "touchfuture": touchFuture, "replace": replace,
 	}
 }
 
@@ -80,7 +79,7 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 
 func port(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		p, err := freePort()
+		p, err := ports.take()
 		ts.Check(err)
 		ts.Setenv(name, strconv.Itoa(p))
 	}
@@ -113,7 +112,7 @@ func field(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("the standard output has no column %s", args[1])
 }
 
-func kill(ts *testscript.TestScript, _ bool, args []string) {
+func signal(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT, "INT": syscall.SIGINT}
 	pid, err := strconv.Atoi(strings.Fields(ts.ReadFile(args[1]))[0])
 	ts.Check(err)

@@ -2,12 +2,14 @@ package om_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,7 +19,7 @@ import (
 // listener; at the end every process that lives under that root is killed.
 func setup(env *testscript.Env) error {
 	root := filepath.Join(env.WorkDir, "root")
-	port, err := freePort()
+	port, err := ports.take()
 	if err != nil {
 		return err
 	}
@@ -45,13 +47,34 @@ func setup(env *testscript.Env) error {
 	return os.WriteFile(filepath.Join(etc, "node.conf"), []byte(conf), 0o600)
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// ports hands out ports below those the kernel gives to outgoing connections, so
+// that nobody takes one between its choice and its use, nor during a restart.
+var ports = portRange{next: firstPort + os.Getpid()%1000*10}
+
+const (
+	firstPort = 18000
+	lastPort  = 32000
+)
+
+type portRange struct {
+	mu   sync.Mutex
+	next int
+}
+
+func (r *portRange) take() (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range lastPort - firstPort {
+		r.next++
+		if r.next > lastPort {
+			r.next = firstPort
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(r.next))
+		if err == nil {
+			return r.next, l.Close()
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, errors.New("no free port")
 }
 
 // killUnder kills the processes whose environment names root: those the script

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,10 +22,15 @@ import (
 
 // RunDaemon implements daemon.Host.
 func (b *Backend) RunDaemon(ctx context.Context, c *verb.Call) error {
-	p := b.o.Process
-	return b.o.Serve(ctx, Daemon{
-		Host: b.host, Version: p.Version, Log: b.logger(c), Args: append([]string{p.Self}, p.Args...), Environ: p.Environ,
+	p, log := b.o.Process, b.logger(c)
+	err := b.o.Serve(ctx, Daemon{
+		Host: b.host, Version: p.Version, Log: log, Args: append([]string{p.Self}, p.Args...), Environ: p.Environ,
 	})
+	if err != nil && c.Quiet {
+		// Nobody reads the console of a daemon in the background.
+		log.Error("daemon failed", slog.Any("err", err))
+	}
+	return err
 }
 
 // soon is how often the start and the end of a daemon are looked for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -168,13 +169,21 @@ func rejected(answers []answer) error {
 	var reasons []error
 	for _, a := range answers {
 		if a.err != nil {
-			reasons = append(reasons, fmt.Errorf("%s: %w", a.path, a.err))
+			reasons = append(reasons, named(a))
 		}
 	}
 	if len(reasons) == 0 {
 		return nil
 	}
 	return fmt.Errorf("actions rejected: %d\n%w", len(reasons), errors.Join(reasons...))
+}
+
+// named says which object was refused, unless the daemon did.
+func named(a answer) error {
+	if strings.HasPrefix(a.err.Error(), a.path.String()+":") {
+		return a.err
+	}
+	return fmt.Errorf("%s: %w", a.path, a.err)
 }
 
 // ended waits for the orchestrations that were accepted.

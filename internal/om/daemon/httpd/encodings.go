@@ -17,6 +17,13 @@ type encodings struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
 	items map[object.Path]encoding
+	list  list // the last one asked for: most readers ask for the same
+}
+
+// list is an encoded [api.ObjectList].
+type list struct {
+	tag  string
+	data []byte
 }
 
 // encoding is an object as an item of an [api.ObjectList].
@@ -55,6 +62,38 @@ func (e *encodings) of(v *cluster.View, paths []object.Path) ([]encoding, error)
 		}
 	}
 	return list, nil
+}
+
+// join returns the list of items.
+func (e *encodings) join(items []encoding) list {
+	tag := entityTag(items)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.list.tag == tag {
+		return e.list
+	}
+	size := 64
+	for _, item := range items {
+		size += len(item.item) + 1
+	}
+	data := append(make([]byte, 0, size), `{"kind":"ObjectList","items":[`...)
+	for i, item := range items {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = append(data, item.item...)
+	}
+	e.list = list{tag: tag, data: append(data, "]}"...)}
+	return e.list
+}
+
+// entityTag depends on each item and on their order.
+func entityTag(items []encoding) string {
+	var h uint64 = 14695981039346656037
+	for _, item := range items {
+		h = (h ^ item.hash) * 1099511628211
+	}
+	return fmt.Sprintf(`"%x-%x"`, len(items), h)
 }
 
 func (e *encodings) encode(p object.Path, o *cluster.Object) (encoding, error) {

@@ -28,32 +28,15 @@ func (s *Server) getObjects(ctx context.Context, in *objectQuery) (body, error) 
 	if err != nil {
 		return nil, err
 	}
-	tag := entityTag(items)
+	all := s.encoded.join(items)
 	return func(c huma.Context, status int) {
-		c.SetHeader("ETag", tag)
-		if in.IfNoneMatch == tag {
+		c.SetHeader("ETag", all.tag)
+		if in.IfNoneMatch == all.tag {
 			c.SetStatus(http.StatusNotModified)
 			return
 		}
-		chunks := make([][]byte, 0, 2*len(items)+2)
-		chunks = append(chunks, []byte(`{"kind":"ObjectList","items":[`))
-		for i, item := range items {
-			if i > 0 {
-				chunks = append(chunks, []byte(","))
-			}
-			chunks = append(chunks, item.item)
-		}
-		writeBytes(c, status, "application/json", append(chunks, []byte("]}"))...)
+		writeBytes(c, status, "application/json", all.data)
 	}, nil
-}
-
-// entityTag depends on each item and on their order.
-func entityTag(items []encoding) string {
-	var h uint64 = 14695981039346656037
-	for _, item := range items {
-		h = (h ^ item.hash) * 1099511628211
-	}
-	return fmt.Sprintf(`"%x-%x"`, len(items), h)
 }
 
 func (s *Server) getObjectPaths(ctx context.Context, in *api.ObjectPathQuery) (api.ObjectPaths, error) {

@@ -3,14 +3,17 @@ package httpd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
 
 // path returns the path of n, checked.
@@ -56,14 +59,11 @@ func (s *Server) selected(ctx context.Context, expr string, strict bool) (*clust
 		}
 	}
 	v := s.o.State.View()
-	all := make([]object.Path, 0, len(v.Objects))
-	for p := range v.Objects {
-		if mayRead(ctx, p.Namespace) {
-			all = append(all, p)
-		}
+	all := s.index.of(v)
+	if !principal(ctx).Grants.Has(rbac.Root) {
+		all = slices.DeleteFunc(slices.Clone(all), func(p object.Path) bool { return !mayRead(ctx, p.Namespace) })
 	}
 	if selector == nil {
-		slices.SortFunc(all, object.Compare)
 		return v, all, nil
 	}
 	paths, err := selector.Select(all, s.o.Store.Configs())
@@ -74,6 +74,23 @@ func (s *Server) selected(ctx context.Context, expr string, strict bool) (*clust
 		return nil, nil, err
 	}
 	return v, paths, nil
+}
+
+// index remembers the sorted paths of the last view.
+type index struct{ last atomic.Pointer[indexed] }
+
+type indexed struct {
+	view  *cluster.View
+	paths []object.Path // shared: not to be changed
+}
+
+func (i *index) of(v *cluster.View) []object.Path {
+	if last := i.last.Load(); last != nil && last.view == v {
+		return last.paths
+	}
+	paths := slices.SortedFunc(maps.Keys(v.Objects), object.Compare)
+	i.last.Store(&indexed{view: v, paths: paths})
+	return paths
 }
 
 // refreshMissing reads the configurations written since the view was made. An

@@ -108,6 +108,7 @@ type Server struct {
 	handled  map[string]bool // operation ids
 	document func() ([]byte, error)
 	encoded  encodings
+	index    index
 }
 
 // New returns a server. [Server.Serve] runs it on listeners.

@@ -284,9 +284,11 @@ func (f *fake) Unprovision(ctx context.Context) error {
 
 type runOnly struct{ f *fake }
 
-func (r runOnly) Keywords(k *keyword.Table)                 { r.f.Keywords(k) }
-func (r runOnly) Status(ctx context.Context) resource.State { return resource.State{Status: cluster.NotApplicable} }
-func (r runOnly) Run(ctx context.Context) error             { return r.f.w.do(ctx, r.f, "run", func() {}) }
+func (r runOnly) Keywords(k *keyword.Table) { r.f.Keywords(k) }
+func (r runOnly) Status(ctx context.Context) resource.State {
+	return resource.State{Status: cluster.NotApplicable}
+}
+func (r runOnly) Run(ctx context.Context) error { return r.f.w.do(ctx, r.f, "run", func() {}) }
 
 // faked is an engine whose resources are all fake, of type fake, in any group.
 func faked(t *testing.T, conf string) *fixture {

@@ -1,0 +1,83 @@
+//go:build lab
+
+package app_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/app"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/drivertest"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+)
+
+// The laws again, with the processes in control groups of the kernel.
+func TestSimpleGrouped(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Fatal("the lab runs as root")
+	}
+	tree, err := cgroup.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	grouped := func(config string) drivertest.Case {
+		return drivertest.Case{Spec: app.Simple, Real: true, Grouped: true, Config: "start_grace = 10ms\n" + config}
+	}
+	drivertest.Run(t, grouped("start = /bin/sleep 300\n"))
+	drivertest.Run(t, drivertest.Case{Spec: app.Forking, Real: true, Grouped: true, Config: "start = touch {dir}/up && true\nstop = rm {dir}/up && true\ncheck = test -f {dir}/up\n"})
+
+	t.Run("what leaves the session stays in the group, is seen and is stopped, and the group goes", func(t *testing.T) {
+		t.Parallel()
+		var log strings.Builder
+		f := drivertest.New(t, grouped("start = setsid sleep 304 & setsid sleep 305 & exec sleep 300 | cat\n"), &log)
+		f.Must(instance.Start)
+		_, after, _ := strings.Cut(log.String(), "--pg ")
+		group, _, _ := strings.Cut(after, " ")
+		if !strings.HasPrefix(group, "/opensvc.slice/opensvc-root.") || !strings.HasSuffix(group, "-ns.test-svc.svc-app.1.slice") {
+			t.Errorf("group %q", group)
+		}
+		for len(procs(t, tree, group)) < 5 { // sh, cat and three sleeps
+			if t.Context().Err() != nil {
+				t.Fatal("the processes did not come")
+			}
+		}
+		f.Must(instance.Stop)
+		if left := procs(t, tree, group); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+		if _, err := os.Stat(tree.Dir(group)); !os.IsNotExist(err) {
+			t.Error("the group is left behind:", err)
+		}
+	})
+
+	t.Run("what escaped a dead process is told and ended", func(t *testing.T) {
+		t.Parallel()
+		f := drivertest.New(t, grouped("start = setsid sleep 306 & exec sleep 0.2 | cat\n"), nil)
+		f.Must(instance.Start)
+		for f.Resource().Status == cluster.Up {
+			if t.Context().Err() != nil {
+				t.Fatal("still up")
+			}
+		}
+		if s := f.Resource(); s.Status != cluster.Warn || !strings.Contains(s.Log[0].Message, "has ended but left process ") {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+		f.Must(instance.Stop)
+		if s := f.Resource(); s.Status != cluster.Down {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+	})
+}
+
+func procs(t *testing.T, tree *cgroup.Tree, group string) []int {
+	t.Helper()
+	pids, err := tree.Procs(group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}

@@ -26,9 +26,10 @@ func (d *decider) boot() bool {
 
 // recordBoot notes the boot the boot action was run for.
 func (d *decider) recordBoot() bool {
-	if d.state() != StateBooted || d.d.Memory.Recorded {
+	if d.state() != StateBooted || d.d.Memory.Recorded || d.Local.BootID == "" || d.Local.LastBootID == d.Local.BootID {
 		return false
 	}
+	d.because("record-boot", "the boot action is done")
 	d.d.Memory.Recorded = true
 	d.act(Action{Verb: RecordBoot})
 	return true

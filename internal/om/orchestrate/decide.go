@@ -110,10 +110,11 @@ func restful(goal, state string) bool {
 	return IsFailure(state) || IsWaiting(state)
 }
 
-// foreign follows an action that is not ours.
+// foreign follows an action that is not ours. A command announces its states
+// itself, but not to a daemon that started after it.
 func (d *decider) foreign() {
 	d.because("locked", "another process holds the action lock: %s", d.Local.Lock)
-	if !IsActing(d.state()) {
+	if d.state() == StateInit {
 		if acting, _, _ := Verb(d.Local.Lock).states(); acting != "" {
 			d.become(acting)
 		}
@@ -178,6 +179,7 @@ func (d *decider) failed(a Action, state string) {
 func (d *decider) step() {
 	goal := d.d.Monitor.GlobalExpect
 	if d.d.Monitor.OrchestrationIsDone {
+		d.because("done", "this node has done its part")
 		d.done(Succeeded) // ends once the peers are done too
 		return
 	}
@@ -282,7 +284,7 @@ func (d *decider) vanished() {
 	case StateDeleting:
 		failed = StateDeleteFailed
 	}
-	if reached {
+	if reached || d.d.Monitor.GlobalExpect != None { // a goal does not fail by what came before it
 		failed = StateIdle
 	}
 	d.become(failed)

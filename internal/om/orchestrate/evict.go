@@ -52,9 +52,12 @@ func (d *decider) evict() {
 	}
 	d.because("monitor-action", "%s: %s", e.RID, action)
 	switch {
+	case e.Fired: // the node is on its way down
 	case action == ActionReboot:
+		e.Fired = true
 		d.act(Action{Verb: Reboot})
 	case action == ActionCrash:
+		e.Fired = true
 		d.act(Action{Verb: Crash})
 	case action == ActionFreezeStop && d.me.Status.FrozenAt.IsZero() && !e.Frozen:
 		e.Frozen = true
@@ -82,7 +85,7 @@ func (d *decider) evictionFailed(a Action) {
 	}
 	e := &d.d.Memory.Eviction
 	failed := e.Pending[0]
-	e.Pending, e.Frozen = e.Pending[1:], false
+	e.Pending, e.Frozen, e.Fired = e.Pending[1:], false, false
 	d.because("monitor-action-failed", "%s failed", failed)
 	if len(e.Pending) == 0 {
 		d.evicted(StateStopFailed)

@@ -81,6 +81,7 @@ type Eviction struct {
 	Pending  []string // the monitor actions to try, the first one being tried
 	Prepared bool     // pre_monitor_action was run
 	Frozen   bool     // freezestop: the freeze was asked for
+	Fired    bool     // reboot, crash: the node was asked to go down
 }
 
 // Job is an action decided here.

@@ -19,7 +19,7 @@ func (x *execution) group(m *member) error {
 	if m.env.Cgroup != "" {
 		return x.groups.tree.Create(m.env.Cgroup)
 	}
-	if x.groups.reason != nil {
+	if m.Spec.Processes && x.groups.reason != nil {
 		x.grouped.once.Do(func() {
 			if x.firstThisBoot(x.groups.reason) {
 				m.env.Warnf("the processes are not put in a control group of their own: %s", x.groups.reason)

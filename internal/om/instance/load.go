@@ -177,7 +177,7 @@ func (l *loaded) configure(m *member) {
 	m.Common = resource.Common{}
 	m.Driver = m.Spec.New(m.env)
 	m.err = keyword.Decode(l.ev, m.RID, resource.Table(&m.Common, m.Driver), l.engine.Store.Context())
-	if group := l.groups.of(m.RID, m.Common.Subset); group != m.env.Cgroup {
+	if group := l.groups.of(m.RID, m.Common.Subset); m.Spec.Processes && group != m.env.Cgroup {
 		m.env.Cgroup = group
 		l.configure(m)
 	}

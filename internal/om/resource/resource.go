@@ -127,6 +127,9 @@ type Spec struct {
 	Doc   string // what it does, full sentences
 	Kinds []object.Kind
 	New   func(Env) Driver
+	// Processes tells that the driver leaves processes running, or runs some that
+	// take long: they are put in a control group of the resource.
+	Processes bool
 }
 
 // ID is "group.name".

@@ -13,11 +13,12 @@ import (
 
 // Forking is the driver of applications that a command starts and leaves running.
 var Forking = resource.Spec{
-	Group: "app",
-	Name:  "forking",
-	Doc:   "An application that a command starts and leaves running in the background. The start ends when its command does; the status is told by the check command, for the agent does not know the processes.",
-	Kinds: []object.Kind{object.KindSvc},
-	New:   func(e resource.Env) resource.Driver { return &forking{commands: commands{env: e}} },
+	Group:     "app",
+	Name:      "forking",
+	Doc:       "An application that a command starts and leaves running in the background. The start ends when its command does; the status is told by the check command, for the agent does not know the processes.",
+	Kinds:     []object.Kind{object.KindSvc},
+	Processes: true,
+	New:       func(e resource.Env) resource.Driver { return &forking{commands: commands{env: e}} },
 }
 
 type forking struct {

@@ -21,11 +21,12 @@ import (
 
 // Simple is the driver of applications that stay in the foreground.
 var Simple = resource.Spec{
-	Group: "app",
-	Name:  "simple",
-	Doc:   "A process that stays in the foreground. The agent leaves it running in the background, in a session and a control group of its own, and knows it by its number and the instant it started.",
-	Kinds: []object.Kind{object.KindSvc},
-	New:   func(e resource.Env) resource.Driver { return &simple{commands: commands{env: e}} },
+	Group:     "app",
+	Name:      "simple",
+	Doc:       "A process that stays in the foreground. The agent leaves it running in the background, in a session and a control group of its own, and knows it by its number and the instant it started.",
+	Kinds:     []object.Kind{object.KindSvc},
+	Processes: true,
+	New:       func(e resource.Env) resource.Driver { return &simple{commands: commands{env: e}} },
 }
 
 type simple struct {

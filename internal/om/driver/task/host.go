@@ -22,11 +22,12 @@ import (
 
 // Host is the driver of the tasks run on the node itself.
 var Host = resource.Spec{
-	Group: "task",
-	Name:  "host",
-	Doc:   "A command run on the node, on demand or on a schedule. It is neither started nor stopped with the instance, and its status is n/a unless the check keyword makes it that of the last run.",
-	Kinds: []object.Kind{object.KindSvc, object.KindVol},
-	New:   func(e resource.Env) resource.Driver { return &task{env: e} },
+	Group:     "task",
+	Name:      "host",
+	Doc:       "A command run on the node, on demand or on a schedule. It is neither started nor stopped with the instance, and its status is n/a unless the check keyword makes it that of the last run.",
+	Kinds:     []object.Kind{object.KindSvc, object.KindVol},
+	Processes: true,
+	New:       func(e resource.Env) resource.Driver { return &task{env: e} },
 }
 
 type task struct {

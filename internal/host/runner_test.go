@@ -231,6 +231,26 @@ func TestALongLineComesInPieces(t *testing.T) {
 	}
 }
 
+func TestASlowListenerLosesNothing(t *testing.T) {
+	t.Parallel()
+	// Two buffers are read, the rest waits in the pipe when the command ends.
+	c := sh("head -c 90000 /dev/zero | tr '\\0' '\\n'; echo end")
+	count, last := 0, ""
+	c.OnLine = func(_ bool, line string) {
+		if count == 0 {
+			<-time.NewTimer(400 * time.Millisecond).C // longer than output is awaited
+		}
+		count++
+		last = line
+	}
+
+	out, err := host.NewRunner().Run(t.Context(), c)
+
+	if err != nil || count != 90001 || last != "end" || len(out.Stdout) != 90004 {
+		t.Errorf("%d lines, the last %q, %d bytes, %v", count, last, len(out.Stdout), err)
+	}
+}
+
 func TestOfMuchOutputTheEndIsKept(t *testing.T) {
 	t.Parallel()
 

@@ -62,7 +62,7 @@ func Seal(key Key, plaintext, associated []byte) ([]byte, error) {
 	if _, err := rand.Read(nonce); err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
-	return aead.Seal(sealed, nonce, plaintext, bind(associated)), nil //nolint:gosec // the nonce is random, two lines above
+	return aead.Seal(sealed, nonce, plaintext, associated), nil //nolint:gosec // the nonce is random, two lines above
 }
 
 // Open returns what was sealed, or an error that is [ErrSealed].
@@ -75,12 +75,9 @@ func Open(key Key, sealed, associated []byte) ([]byte, error) {
 	if len(sealed) < head+aead.Overhead() || sealed[0] != sealVersion {
 		return nil, ErrSealed
 	}
-	plaintext, err := aead.Open(nil, sealed[1:head], sealed[head:], bind(associated))
+	plaintext, err := aead.Open(nil, sealed[1:head], sealed[head:], associated)
 	if err != nil {
 		return nil, ErrSealed
 	}
 	return plaintext, nil
 }
-
-// bind authenticates the version along with the associated data.
-func bind(associated []byte) []byte { return append([]byte{sealVersion}, associated...) }

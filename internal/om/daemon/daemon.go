@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/linux/proc"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/auth"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -77,9 +78,13 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 
+	boot, err := proc.BootID()
+	if err != nil {
+		o.Log.Warn("boots of the node are not followed", slog.Any("err", err))
+	}
 	events := bus.New(o.Host.Hostname)
 	states := state.New(o.Host.Hostname, events)
-	engine := &instance.Engine{Host: o.Host, Store: configs, Registry: drivers, Log: o.Log, Data: data.Decode}
+	engine := &instance.Engine{Host: o.Host, Store: configs, Registry: drivers, Log: o.Log, Data: data.Decode, Environ: inherited(o.Environ)}
 	runs := executor.New(executor.Options{Host: o.Host, Env: inherited(o.Environ), Bus: events, Log: o.Log})
 	pool := evaluate.New(evaluate.Options{Evaluator: engine, State: states, Log: o.Log})
 	discovery := discover.New(discover.Options{
@@ -87,7 +92,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		State: states, Bus: events, Evaluate: pool, Log: o.Log,
 	})
 	objects := monitor.New(monitor.Options{
-		State: states, Bus: events, Log: o.Log, Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine,
+		Paths: o.Host.Paths, Runner: o.Host.Runner, State: states, Bus: events, Log: o.Log,
+		Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine, Locks: engine,
+		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot,
 	})
 	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
 	ctx, cancel := context.WithCancel(ctx)

@@ -59,7 +59,7 @@ type Watcher interface {
 type Options struct {
 	Paths    host.Paths
 	Loader   Loader
-	Settings func() (cluster.Config, cluster.NodeConfig, error) // of cluster.conf and node.conf; see [Settings]
+	Settings func() (cluster.Config, cluster.NodeConfig, error) // of cluster.conf and node.conf
 	State    *state.State
 	Bus      *bus.Bus
 	Evaluate Watcher

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -24,7 +25,7 @@ func (o Options) report(p object.Path, made []string, err error) error {
 	if err != nil {
 		return err
 	}
-	o.Log.Info("first start: made", slog.String("object", p.String()), slog.String("reason", strings.Join(made, ", ")))
+	o.Log.Info("first start: made", slog.String("object", cmp.Or(p.String(), "node")), slog.String("reason", strings.Join(made, ", ")))
 	return nil
 }
 

@@ -81,7 +81,16 @@ func (t *Tree) Usable(group string) error {
 
 // Create makes a group, and those above it.
 func (t *Tree) Create(group string) error {
-	if err := os.MkdirAll(t.Dir(group), 0o755); err != nil { //nolint:gosec // the mode of the kernel
+	err := os.MkdirAll(t.Dir(group), 0o755) //nolint:gosec // the mode of the kernel
+	for range 10 {
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		// Who deletes another group removes those left empty above it, perhaps the
+		// one that was just made here.
+		err = os.MkdirAll(t.Dir(group), 0o755) //nolint:gosec // as above
+	}
+	if err != nil {
 		return fmt.Errorf("control group %s: %w", group, err)
 	}
 	return nil
@@ -189,8 +198,10 @@ func removeTree(dir string) error {
 		}
 	}
 	err = unix.Rmdir(dir)
-	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOTEMPTY) {
-		return nil
+	for _, fine := range []error{unix.ENOENT, unix.EBUSY, unix.ENOTEMPTY} {
+		if errors.Is(err, fine) {
+			err = nil
+		}
 	}
 	return err
 }

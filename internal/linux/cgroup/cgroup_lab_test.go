@@ -51,7 +51,7 @@ func TestRealTrees(t *testing.T) {
 				}
 			})
 			script := "echo 0 > " + filepath.Join(tree.Dir(group), "cgroup.procs") + " && echo in && exec sleep 60"
-			cmd := exec.Command("/bin/sh", "-c", script) //nolint:noctx,forbidigo,gosec // a process to be grouped
+			cmd := exec.Command("/bin/sh", "-c", script) //nolint:noctx,forbidigo // a process to be grouped
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -109,7 +109,7 @@ func judge(t *testing.T, mount string, unified bool, group string) (pids []int) 
 			t.Fatal(err)
 		}
 		for _, p := range list {
-			pids = append(pids, int(p)) //nolint:gosec // a process id fits
+			pids = append(pids, int(p))
 		}
 		return pids
 	}

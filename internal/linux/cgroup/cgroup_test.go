@@ -1,9 +1,12 @@
 package cgroup_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
@@ -38,6 +41,23 @@ func TestTree(t *testing.T) {
 		if left, err := os.ReadDir(mount); err != nil || len(left) != 0 {
 			t.Errorf("left: %v, %v, want nothing", left, err)
 		}
+	})
+
+	t.Run("groups made and removed at the same time do not disturb each other", func(t *testing.T) {
+		t.Parallel()
+		tree := cgroup.At(t.TempDir(), true)
+		var all sync.WaitGroup
+		for i := range 4 {
+			group := fmt.Sprintf("/top/middle/%d", i)
+			all.Go(func() {
+				for range 50 {
+					if err := errors.Join(tree.Create(group), tree.Delete(group)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
 	})
 
 	t.Run("the processes of a group are those of the groups below too", func(t *testing.T) {

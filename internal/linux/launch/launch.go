@@ -125,7 +125,7 @@ func (o Options) exec(environ []string) error {
 		if err != nil {
 			return fmt.Errorf("umask %q: write octal digits, as 022", o.Umask)
 		}
-		syscall.Umask(int(mask)) //nolint:gosec // nine bits
+		syscall.Umask(int(mask))
 	}
 	if err := account.become(); err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	err := flags.Parse(os.Args[1:])
 	if err == nil {
 		o.Argv = flags.Args()
-		err = launch.Exec(o, os.Environ()) //nolint:forbidigo // as above
+		err = launch.Exec(o, os.Environ())
 	}
 	_, _ = os.Stderr.WriteString(err.Error())
 	os.Exit(1) //nolint:forbidigo // as above
@@ -45,8 +45,8 @@ func run(t *testing.T, o launch.Options) (stdout, stderr string, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, o.Args()...) //nolint:forbidigo,gosec // the test binary itself
-	cmd.Env = append(os.Environ(), "LAUNCH_TEST=1")            //nolint:forbidigo // a shell needs its path
+	cmd := exec.CommandContext(t.Context(), self, o.Args()...) //nolint:forbidigo // the test binary itself
+	cmd.Env = append(os.Environ(), "LAUNCH_TEST=1")
 	cmd.WaitDelay = time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -27,10 +27,10 @@ func ReadRecord(name string) (Record, error) {
 		return Record{}, err
 	}
 	var r Record
-	if json.Unmarshal(b, &r) != nil {
-		return Record{}, nil
+	if json.Unmarshal(b, &r) == nil {
+		return r, nil
 	}
-	return r, nil
+	return Record{}, nil
 }
 
 // RunningError tells that the recorded process is still alive.
@@ -49,7 +49,7 @@ func Executed(name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // a descriptor fits
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	free := err == nil
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
 		err = nil
@@ -79,7 +79,7 @@ func claim(name string) (_ *claimed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { //nolint:gosec // a descriptor fits
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", lock.Name(), err), lock.Close())
 	}
 	if r, err := ReadRecord(name); err == nil && r.Alive() {

@@ -81,7 +81,7 @@ func (h *Handle) WaitGone(ctx context.Context) error {
 	var pollErr error
 	err = conn.Read(func(fd uintptr) bool {
 		var ended bool
-		ended, pollErr = readable(int(fd)) //nolint:gosec // a descriptor fits
+		ended, pollErr = readable(int(fd))
 		return ended || pollErr != nil
 	})
 	switch {

@@ -19,7 +19,7 @@ func spawn(t *testing.T, script string, env ...string) (proc.Identity, *exec.Cmd
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script) //nolint:noctx,forbidigo // the process must outlive nothing but the test
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Env = append(os.Environ(), env...) //nolint:forbidigo // a shell needs its path
+	cmd.Env = append(os.Environ(), env...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

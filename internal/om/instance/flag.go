@@ -27,6 +27,7 @@ func (f flags) resource(rid string) string { return filepath.Join(f.dir, rid) }
 func (f flags) stoppedResource(rid string) string {
 	return filepath.Join(f.resource(rid), "stopped")
 }
+
 func (f flags) provisionedResource(rid string) string {
 	return filepath.Join(f.resource(rid), "provisioned")
 }

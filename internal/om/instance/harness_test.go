@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -92,9 +92,9 @@ func (l *lines) reset() {
 	l.buf.Reset()
 }
 
-// real is an engine with the real drivers. Processes are not grouped, unless the
+// native is an engine with the real drivers. Processes are not grouped, unless the
 // configuration says otherwise.
-func real(t *testing.T, conf string) *fixture {
+func native(t *testing.T, conf string) *fixture {
 	t.Helper()
 	return newFixture(t, all.Registry(), "[DEFAULT]\nid = 11111111-2222-3333-4444-555555555555\ncreate_pg = false\n"+conf)
 }
@@ -104,15 +104,15 @@ func newBench(b *testing.B) *fixture {
 	return newFixture(b, all.Registry(), "[DEFAULT]\nid = 11111111-2222-3333-4444-555555555555\n")
 }
 
-func newFixture(t testing.TB, registry *resource.Registry, conf string) *fixture {
-	t.Helper()
+func newFixture(tb testing.TB, registry *resource.Registry, conf string) *fixture {
+	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	h := host.Host{Runner: host.NewRunner(), Paths: hosttest.Paths(t), Hostname: "n1", Self: self}
+	h := host.Host{Runner: host.NewRunner(), Paths: hosttest.Paths(tb), Hostname: "n1", Self: self}
 	out := &lines{}
-	f := &fixture{t: t, out: out, Engine: &instance.Engine{
+	f := &fixture{t: tb, out: out, Engine: &instance.Engine{
 		Host: h, Store: store.New(h, registry.Sections), Registry: registry, Log: slog.New(logbook.Console(out, logbook.ConsoleOptions{})),
 	}}
 	f.write(web, conf)
@@ -173,11 +173,9 @@ func (f *fixture) status() cluster.InstanceStatus {
 	return s
 }
 
-func rid(ids ...string) func(*instance.Request)  { return func(r *instance.Request) { r.RID = ids } }
-func tag(tags ...string) func(*instance.Request) { return func(r *instance.Request) { r.Tag = tags } }
-func to(rid string) func(*instance.Request)      { return func(r *instance.Request) { r.To = rid } }
-func force(r *instance.Request)                  { r.Force = true }
-func leader(r *instance.Request)                 { r.Leader = true }
+func rid(ids ...string) func(*instance.Request) { return func(r *instance.Request) { r.RID = ids } }
+func force(r *instance.Request)                 { r.Force = true }
+func leader(r *instance.Request)                { r.Leader = true }
 
 // world is where fake resources live: what they are, and what was done to them.
 type world struct {
@@ -314,8 +312,8 @@ func fakes(conf string) string {
 		if strings.HasPrefix(s, "[subset#") {
 			return s
 		}
-		return fmt.Sprintf("%s\ntype = fake", s)
+		return s + "\ntype = fake"
 	})
 }
 
-func itoa(n int) string { return fmt.Sprint(n) }
+func itoa(n int) string { return strconv.Itoa(n) }

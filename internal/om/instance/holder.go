@@ -25,8 +25,8 @@ func (e *Engine) LockHolder(p object.Path) (action string) {
 	if err != nil {
 		return ""
 	}
-	defer file.Close()                                          //nolint:errcheck // nothing was written
-	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB) //nolint:gosec // a descriptor fits
+	defer file.Close() //nolint:errcheck // nothing was written
+	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if err == nil {
 		return "" // left by a crash
 	}

@@ -99,8 +99,11 @@ func (l *loaded) describe(ctx context.Context, m *member) (map[string]string, er
 		values["desc"] = c.Desc
 	}
 	informer, ok := m.Driver.(resource.Informer)
-	if !ok || c.Disable || l.ready(m) != nil {
+	if !ok || c.Disable {
 		return values, nil
+	}
+	if l.ready(m) != nil {
+		return values, nil //nolint:nilerr // what cannot be configured has nothing more to say
 	}
 	more, err := informer.Info(ctx)
 	maps.Copy(values, more)

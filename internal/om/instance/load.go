@@ -3,6 +3,7 @@ package instance
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,7 +147,7 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 		RID:        rid,
 		StateDir:   l.flags.resource(rid),
 		CommandDir: strings.TrimSuffix(filepath.Join(h.Paths.Etc(), l.path.ConfigFile()), ".conf") + ".d",
-		Log:        l.engine.log().With(logAttrs(l.path, r)...).With("resource", rid),
+		Log:        l.engine.log().With(logAttrs(l.path, r)...).With(slog.String("resource", rid)),
 		Vars:       append(slices.Clip(base), "OPENSVC_RID="+rid),
 		Data:       l.engine.Data,
 		Session:    r.Session,

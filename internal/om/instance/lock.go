@@ -62,7 +62,7 @@ func (e *Engine) lock(ctx context.Context, p object.Path, r Request) (*lock, err
 
 // tryLock takes the lock if nobody has it.
 func tryLock(file *os.File) (bool, error) {
-	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // a descriptor fits
+	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
 		return false, nil
 	}

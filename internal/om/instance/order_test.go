@@ -209,7 +209,7 @@ func TestOrderLaw(t *testing.T) {
 	f := faked(t, "")
 	rapid.Check(t, func(rt *rapid.T) {
 		groups := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
-			return rapid.SampledFrom([]string{"ip", "disk", "fs", "container", "app"}).Draw(t, "group") + "#" + fmt.Sprint(rapid.IntRange(0, 12).Draw(t, "index"))
+			return rapid.SampledFrom([]string{"ip", "disk", "fs", "container", "app"}).Draw(t, "group") + "#" + itoa(rapid.IntRange(0, 12).Draw(t, "index"))
 		}), 1, 12, rapid.ID).Draw(rt, "rids")
 		subsets := map[string]string{}
 		var conf strings.Builder

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -301,10 +302,8 @@ func (x *execution) verdict(s cluster.InstanceStatus) error {
 		return x.selectedVerdict(s)
 	}
 	good := func(wanted ...cluster.Status) error {
-		for _, w := range wanted {
-			if s.Avail == w {
-				return nil
-			}
+		if slices.Contains(wanted, s.Avail) {
+			return nil
 		}
 		return fmt.Errorf("the %s returned no error but end avail status is %s", x.request.Action, s.Avail)
 	}

@@ -845,7 +845,7 @@ func TestFlags(t *testing.T) {
 // An action killed at any point leaves a state from which the same action works.
 func TestKilledAction(t *testing.T) {
 	t.Parallel()
-	f := real(t, "\n[app#1]\ntype = simple\nstart = /bin/sleep 301\nstart_grace = 10m\n")
+	f := native(t, "\n[app#1]\ntype = simple\nstart = /bin/sleep 301\nstart_grace = 10m\n")
 	f.stopAfter()
 	ctx, kill := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -858,7 +858,9 @@ func TestKilledAction(t *testing.T) {
 		}
 	}
 	kill()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Fatalf("start: %v", err)
+	}
 	if got := f.status(); got.Avail != cluster.Up {
 		t.Fatalf("the process is lost: %s", got.Avail)
 	}

@@ -14,7 +14,7 @@ import (
 // The main job: a process is started, watched and stopped, and each step is told.
 func TestFirstService(t *testing.T) {
 	t.Parallel()
-	f := real(t, "\n[app#1]\ntype = simple\nstart = /bin/sleep 300\n")
+	f := native(t, "\n[app#1]\ntype = simple\nstart = /bin/sleep 300\n")
 	f.stopAfter()
 
 	if s := f.status(); s.Avail != cluster.Down || s.Overall != cluster.Down {

@@ -21,11 +21,11 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
-// show makes a configuration of resources with given statuses, in a group.
-func show(group string, states ...string) string {
+// show makes a configuration of apps with given statuses.
+func show(states ...string) string {
 	var b strings.Builder
 	for i, s := range states {
-		fmt.Fprintf(&b, "[%s#%d]\nstate = %s\n", group, i, s)
+		fmt.Fprintf(&b, "[app#%d]\nstate = %s\n", i, s)
 	}
 	return b.String()
 }
@@ -37,10 +37,10 @@ func TestAggregation(t *testing.T) {
 		avail, overall cluster.Status
 	}{
 		"nothing":                             {"", cluster.NotApplicable, cluster.NotApplicable},
-		"all up":                              {show("app", "up", "up"), cluster.Up, cluster.Up},
-		"one down":                            {show("app", "up", "down"), cluster.Warn, cluster.Warn},
-		"n/a is neutral":                      {show("app", "up", "n/a"), cluster.Up, cluster.Up},
-		"only n/a":                            {show("app", "n/a"), cluster.NotApplicable, cluster.NotApplicable},
+		"all up":                              {show("up", "up"), cluster.Up, cluster.Up},
+		"one down":                            {show("up", "down"), cluster.Warn, cluster.Warn},
+		"n/a is neutral":                      {show("up", "n/a"), cluster.Up, cluster.Up},
+		"only n/a":                            {show("n/a"), cluster.NotApplicable, cluster.NotApplicable},
 		"standby up beside down":              {"[fs#1]\nstandby = true\nstate = up\n[app#1]\nstate = down\n", cluster.StandbyUp, cluster.StandbyUp},
 		"standby up beside up":                {"[fs#1]\nstandby = true\nstate = up\n[app#1]\nstate = up\n", cluster.Up, cluster.Up},
 		"standby down beside up":              {"[fs#1]\nstandby = true\nstate = down\n[app#1]\nstate = up\n", cluster.Warn, cluster.Warn},
@@ -49,7 +49,7 @@ func TestAggregation(t *testing.T) {
 		"a sync that went well, all down":     {"[sync#1]\nstate = up\n[app#1]\nstate = down\n", cluster.Down, cluster.Down},
 		"a sync that is late":                 {"[sync#1]\nstate = warn\n[app#1]\nstate = up\n", cluster.Up, cluster.Warn},
 		"a sync that never went":              {"[sync#1]\nstate = down\n[app#1]\nstate = up\n", cluster.Up, cluster.Warn},
-		"all disabled":                        {"disable = true\n" + show("app", "up"), cluster.NotApplicable, cluster.NotApplicable},
+		"all disabled":                        {"disable = true\n" + show("up"), cluster.NotApplicable, cluster.NotApplicable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -169,7 +169,7 @@ func (b *Book) rotate(full os.FileInfo) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { //nolint:gosec // a descriptor fits
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return err
 	}
 	if current, err := os.Stat(b.name()); err == nil && os.SameFile(full, current) {

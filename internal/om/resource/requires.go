@@ -40,7 +40,7 @@ func ParseRequirements(text string) ([]Requirement, error) {
 		}
 		rest = rest[len(m[0]):]
 		r := Requirement{RID: m[1]}
-		for _, word := range strings.Split(m[2], ",") {
+		for word := range strings.SplitSeq(m[2], ",") {
 			word = strings.Join(strings.Fields(word), " ")
 			if word == "" {
 				continue

@@ -116,7 +116,7 @@ func (e Env) Errorf(format string, a ...any) { e.logf(slog.LevelError, format, a
 // logf writes sentences: they are what a person reads while an action goes on.
 func (e Env) logf(level slog.Level, format string, a ...any) {
 	if e.Log != nil {
-		e.Log.Log(context.Background(), level, fmt.Sprintf(format, a...)) //nolint:sloglint,contextcheck // see above; handlers need no context
+		e.Log.Log(context.Background(), level, fmt.Sprintf(format, a...)) //nolint:sloglint // see above; handlers need no context
 	}
 }
 

@@ -38,13 +38,13 @@ func (a *commands) declare(k *keyword.Table, start, stop, check string) {
 	a.Settings.Keywords(k)
 }
 
-// verb runs the command of a keyword; false when there is none.
-func (a *commands) verb(ctx context.Context, value, name string, timeout time.Duration) (bool, error) {
+// verb runs the command of a keyword, if there is one.
+func (a *commands) verb(ctx context.Context, value, name string, timeout time.Duration) error {
 	command, ok, err := process.Verb(value, a.script, name)
 	if !ok || err != nil {
-		return false, err
+		return err
 	}
-	return true, a.Run(ctx, a.env, command, process.FirstOf(timeout, a.Timeout))
+	return a.Run(ctx, a.env, command, process.FirstOf(timeout, a.Timeout))
 }
 
 // checked is the status the check gives; false when there is no check.

@@ -215,7 +215,7 @@ start = echo "$COLOR|$TITLE|$PORT|$LOGO_URL|$PASSWORD|$OPENSVC_RID|$OPENSVC_SVCP
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "serve"), []byte("#!/bin/sh\necho $1 > "+f.Dir+"/verb\nexec sleep 300\n"), 0o700); err != nil { //nolint:gosec // a script
+		if err := os.WriteFile(filepath.Join(dir, "serve"), []byte("#!/bin/sh\necho $1 > "+f.Dir+"/verb\nexec sleep 300\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		f.Must(instance.Start)

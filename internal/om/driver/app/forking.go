@@ -48,14 +48,12 @@ func (a *forking) Status(ctx context.Context) resource.State {
 
 // Start implements [resource.Starter].
 func (a *forking) Start(ctx context.Context) error {
-	_, err := a.verb(ctx, a.start, "start", a.startTimeout)
-	return err
+	return a.verb(ctx, a.start, "start", a.startTimeout)
 }
 
 // Stop implements [resource.Stopper].
 func (a *forking) Stop(ctx context.Context) error {
-	_, err := a.verb(ctx, a.stop, "stop", a.StopTimeout)
-	return err
+	return a.verb(ctx, a.stop, "stop", a.StopTimeout)
 }
 
 // infoError tells that the info command failed.

@@ -24,7 +24,7 @@ const (
 // processes themselves, then KILL for those that remain.
 func (a *simple) Stop(ctx context.Context) error {
 	patience := a.patience(ctx)
-	if _, err := a.verb(ctx, a.stop, "stop", patience); err != nil {
+	if err := a.verb(ctx, a.stop, "stop", patience); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}

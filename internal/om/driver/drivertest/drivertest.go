@@ -286,7 +286,10 @@ func cut(t *testing.T, c Case, a instance.Action) {
 		if err == nil {
 			t.Error("no error")
 		}
-	case <-done: // no command was run
+	case err := <-done: // no command was run
+		if err != nil {
+			t.Error(err)
+		}
 	}
 	f.Host.Runner = host.NewRunner()
 }

@@ -153,30 +153,30 @@ func (d *directory) Unprovision(context.Context) error {
 	if !filepath.IsAbs(d.path) {
 		return fmt.Errorf("path %q is not absolute", d.path)
 	}
-	real, err := filepath.EvalSymlinks(d.path)
+	actual, err := filepath.EvalSymlinks(d.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if Protected(real) {
-		return fmt.Errorf("%s is a directory of the system: it is never removed, remove by hand what it should not hold", real)
+	if Protected(actual) {
+		return fmt.Errorf("%s is a directory of the system: it is never removed, remove by hand what it should not hold", actual)
 	}
 	for _, own := range []string{d.env.Host.Paths.Etc(), d.env.Host.Paths.Var(), d.env.Host.Paths.Log()} {
-		if own == real || strings.HasPrefix(own, real+"/") {
-			return fmt.Errorf("%s holds the files of the agent: it is never removed", real)
+		if own == actual || strings.HasPrefix(own, actual+"/") {
+			return fmt.Errorf("%s holds the files of the agent: it is never removed", actual)
 		}
 	}
 	d.env.Infof("remove directory %s", d.path)
 	// The parent is held, so that what is removed is the entry that was looked
 	// at, and links found in it are removed, not followed.
-	parent, err := os.OpenRoot(filepath.Dir(real))
+	parent, err := os.OpenRoot(filepath.Dir(actual))
 	if err != nil {
 		return err
 	}
-	err = errors.Join(parent.RemoveAll(filepath.Base(real)), parent.Close())
-	if err != nil || real == filepath.Clean(d.path) {
+	err = errors.Join(parent.RemoveAll(filepath.Base(actual)), parent.Close())
+	if err != nil || actual == filepath.Clean(d.path) {
 		return err
 	}
 	if info, err := os.Lstat(d.path); err == nil && info.Mode()&os.ModeSymlink != 0 {
@@ -187,16 +187,16 @@ func (d *directory) Unprovision(context.Context) error {
 
 // Protected reports whether a directory, given by its real name, is one that the
 // agent never removes: those at the root of the host, and others of the system.
-func Protected(real string) bool {
-	real = filepath.Clean(real)
-	if filepath.Dir(real) == "/" {
+func Protected(actual string) bool {
+	actual = filepath.Clean(actual)
+	if filepath.Dir(actual) == "/" {
 		return true
 	}
 	return slices.Contains([]string{
 		"/etc/opensvc", "/run/lock", "/run/user", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/local/bin",
 		"/usr/local/lib", "/usr/local/sbin", "/usr/sbin", "/usr/share", "/var/cache", "/var/lib", "/var/lib/opensvc", "/var/log",
 		"/var/opt", "/var/run", "/var/spool", "/var/tmp",
-	}, real)
+	}, actual)
 }
 
 // owner gives the numbers of the owner and group wanted, -1 for as it is.

@@ -57,7 +57,7 @@ func TestDirectory(t *testing.T) {
 		if err != nil || info.Mode() != os.ModeDir|os.ModeSetgid|0o750 {
 			t.Fatalf("mode %v, %v", info.Mode(), err)
 		}
-		if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // the wrong mode is the test
+		if err := os.Chmod(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if log := f.Resource().Log; len(log) != 1 || log[0].Level != "warn" || log[0].Message != "mode is 700, should be 2750" {

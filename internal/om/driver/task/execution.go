@@ -36,8 +36,8 @@ func (t *task) register() (done func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()          // the lock goes with it
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { //nolint:gosec // a descriptor fits
+	defer func() { err = errors.Join(err, lock.Close()) }() // the lock goes with it
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	going, err := t.Executions()

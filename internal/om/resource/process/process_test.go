@@ -58,7 +58,7 @@ func TestVerb(t *testing.T) {
 func TestIn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "run"), nil, 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(dir, "run"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string][2]string{

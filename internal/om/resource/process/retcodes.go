@@ -14,7 +14,7 @@ type RetCodes map[int]cluster.Status
 // ParseRetCodes reads code:status items separated by blanks, as "0:up 1:down 3:n/a".
 func ParseRetCodes(text string) (RetCodes, error) {
 	codes := RetCodes{}
-	for _, item := range strings.Fields(text) {
+	for item := range strings.FieldsSeq(text) {
 		left, right, ok := strings.Cut(item, ":")
 		code, err := strconv.Atoi(left)
 		if !ok || err != nil || code < 0 || code > 255 {

@@ -40,7 +40,7 @@ func (m *Monitor) act(w *watched, a orchestrate.Action, sid string) {
 		m.fork(w, a, sid)
 		return
 	}
-	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("action", a.String()), slog.String("reason", because(w.because)))
+	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("reason", a.String()+": "+because(w.because)))
 	switch a.Verb {
 	case orchestrate.Freeze, orchestrate.Unfreeze:
 		m.flagged(w, m.o.Flags.SetFrozen(w.path, a.Verb == orchestrate.Freeze))
@@ -104,8 +104,8 @@ func (m *Monitor) prepare(w *watched) {
 
 func (m *Monitor) fork(w *watched, a orchestrate.Action, sid string) {
 	r := instance.Request{Action: instance.Action(a.Verb), RID: a.RID, Leader: a.Leader, Force: a.Force}
-	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("action", a.String()),
-		slog.String("reason", because(w.because)), slog.String("sid", sid))
+	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("sid", sid),
+		slog.String("reason", a.String()+": "+because(w.because)))
 	_, err := m.o.Executor.Submit(context.Background(), executor.Job{
 		Path: w.path, Args: append([]string{"instance", string(a.Verb)}, r.Args()...), RID: strings.Join(a.RID, ","),
 		Origin: executor.OriginMonitor, SessionID: sid, OrchestrationID: w.monitor.OrchestrationID,

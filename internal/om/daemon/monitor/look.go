@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -25,8 +26,7 @@ type relation struct {
 }
 
 // look decides about an instance and applies the decision.
-func (m *Monitor) look(p object.Path) {
-	view := m.o.State.View()
+func (m *Monitor) look(view *cluster.View, p object.Path) {
 	var i cluster.Instance
 	if o := view.Objects[p]; o != nil {
 		i = o.Instances[m.self]
@@ -228,8 +228,12 @@ func (m *Monitor) set(w *watched, old *cluster.InstanceMonitor, v cluster.Instan
 			return
 		}
 		if old.State != v.State {
-			m.o.Log.Info("state", slog.String("object", w.path.String()), slog.String("from", old.State), slog.String("to", v.State),
-				slog.String("reason", because(w.because)))
+			level := slog.LevelInfo
+			if old.State == orchestrate.StateInit {
+				level = slog.LevelDebug // every instance, at each start of the daemon
+			}
+			m.o.Log.Log(context.Background(), level, "state", slog.String("object", w.path.String()),
+				slog.String("from", old.State), slog.String("to", v.State), slog.String("reason", because(w.because)))
 		}
 	}
 	v.UpdatedAt = now()

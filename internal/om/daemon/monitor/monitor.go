@@ -215,8 +215,11 @@ func (m *Monitor) settle() {
 		}
 		clear(m.dirty)
 		slices.SortFunc(paths, object.Compare)
+		// One view for all of them: what the first decisions change is told by
+		// events, and looked at in the next round.
+		view := m.o.State.View()
 		for _, p := range paths {
-			m.look(p)
+			m.look(view, p)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,7 +76,7 @@ func (m *Monitor) Explain(ctx context.Context, p object.Path) (why []orchestrate
 		return nil, err
 	}
 	err = m.call(ctx, func() {
-		m.look(p)
+		m.look(m.o.State.View(), p)
 		if w := m.instances[p]; w != nil {
 			why = w.because
 		}
@@ -182,7 +183,7 @@ func (m *Monitor) accept(p object.Path, g Goal, id string) error {
 		m.o.Bus.Publish(event.ObjectOrchestrationRefused{ID: id, Node: m.self, Path: p, Reason: err.Error(), GlobalExpect: g.Expect})
 		return err
 	}
-	m.o.Log.Info("accept", slog.String("object", p.String()), slog.String("action", g.Expect), slog.String("oid", id))
+	m.o.Log.Info("accept", slog.String("object", p.String()), slog.String("oid", id), slog.String("reason", "asked: "+g.Expect))
 	m.o.Bus.Publish(event.SetInstanceMonitor{Path: p, Node: m.self, Update: update})
 	m.begin(p, g.Expect, id, v.GlobalExpectUpdatedAt)
 	w.memory.Eviction = orchestrate.Eviction{}
@@ -198,7 +199,7 @@ func (m *Monitor) abort(w *watched, old *cluster.InstanceMonitor, id string) {
 		v = *old
 	}
 	at := now()
-	m.o.Log.Info("accept", slog.String("object", w.path.String()), slog.String("action", orchestrate.Aborted), slog.String("oid", id))
+	m.o.Log.Info("accept", slog.String("object", w.path.String()), slog.String("oid", id), slog.String("reason", "asked: "+orchestrate.Aborted))
 	m.begin(w.path, orchestrate.Aborted, id, at)
 	m.set(w, old, orchestrate.Abort(v, at))
 	if v.OrchestrationID != "" {
@@ -218,8 +219,8 @@ func (m *Monitor) begin(p object.Path, goal, id string, at time.Time) {
 
 // end announces how the orchestration of the monitor v has ended.
 func (m *Monitor) end(w *watched, v cluster.InstanceMonitor, how, why string) {
-	m.o.Log.Info("orchestration ended", slog.String("object", w.path.String()), slog.String("action", v.GlobalExpect),
-		slog.String("oid", v.OrchestrationID), slog.String("state", how), slog.String("reason", why))
+	m.o.Log.Info("orchestration ended", slog.String("object", w.path.String()),
+		slog.String("oid", v.OrchestrationID), slog.String("reason", strings.Trim(v.GlobalExpect+" "+how+": "+why, ": ")))
 	m.o.Bus.Publish(event.ObjectOrchestrationEnd{
 		ID: v.OrchestrationID, Node: m.self, Path: w.path, GlobalExpect: v.GlobalExpect, GlobalExpectUpdatedAt: v.GlobalExpectUpdatedAt,
 		Aborted: how == orchestrate.GivenUp, State: how, Reason: why,

@@ -6,10 +6,12 @@
 //	discover, evaluate, monitor, httpd --Set…--> State --atomic--> View --> everybody
 //	                                               └--events--> bus
 //
-// A change copies what leads to it (the maps of the view, the changed object)
-// and shares the rest: an object that did not change keeps its pointer from one
-// view to the next, so readers can cache by pointer. The view is published
-// before the events that announce it. What did not change announces nothing.
+// A change replaces the changed object and shares the rest: an object that did
+// not change keeps its pointer from one view to the next, so readers can cache by
+// pointer. A view is made when one is asked for and something changed since the
+// last one: a burst of changes that nobody looks at in between costs one copy of
+// the maps. A reader that got an event sees at least what it announced. What did
+// not change announces nothing.
 package state
 
 import (
@@ -32,46 +34,65 @@ type State struct {
 	node string
 	bus  *bus.Bus
 
-	mu   sync.Mutex // serialises changes
+	gen  atomic.Uint64 // of now
 	view atomic.Pointer[cluster.View]
+
+	mu  sync.Mutex
+	now cluster.View // guarded by mu, its maps are never shared
 }
 
 // New returns the state as a daemon starting on node knows it: the node alone.
 func New(node string, b *bus.Bus) *State {
-	s := &State{node: node, bus: b}
-	s.view.Store(&cluster.View{
+	s := &State{node: node, bus: b, now: cluster.View{
 		Nodes:   map[string]*cluster.Node{node: {}},
 		Objects: map[object.Path]*cluster.Object{},
 		Health:  cluster.Health{IsCompat: true},
-	})
+	}}
+	s.publish()
 	return s
 }
 
 // View returns the state as it is now.
-func (s *State) View() *cluster.View { return s.view.Load() }
+func (s *State) View() *cluster.View {
+	if v := s.view.Load(); v.Gen == s.gen.Load() {
+		return v
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v := s.view.Load(); v.Gen == s.now.Gen {
+		return v
+	}
+	return s.publish()
+}
+
+// publish makes the view of now.
+func (s *State) publish() *cluster.View {
+	v := s.now
+	v.Nodes, v.Objects = maps.Clone(v.Nodes), maps.Clone(v.Objects)
+	s.view.Store(&v)
+	return &v
+}
 
 // Node is the local node.
 func (s *State) Node() string { return s.node }
 
-// change is a view in the making, and the events that will announce it.
+// change is a change of the state, and the events that will announce it.
 type change struct {
-	view     cluster.View
-	now      time.Time
-	events   []event.Event
-	dirty    bool
-	ownNodes bool // the map is already a copy
-	ownObjs  bool
+	view   *cluster.View // the state itself
+	now    time.Time
+	events []event.Event
+	dirty  bool
 }
 
-// apply runs f on a copy of the view, then publishes the copy and the events.
+// apply runs f on the state, then publishes the events.
 func (s *State) apply(f func(*change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &change{view: *s.view.Load(), now: time.Now().Round(0)}
+	c := &change{view: &s.now, now: time.Now().Round(0)}
 	f(c)
 	if c.dirty {
-		c.view.Gen++
-		s.view.Store(&c.view)
+		s.now.Gen++
+		s.gen.Store(s.now.Gen)
 	}
 	for _, e := range c.events {
 		s.bus.Publish(e)
@@ -81,9 +102,6 @@ func (s *State) apply(f func(*change)) {
 func (c *change) emit(e event.Event) { c.events = append(c.events, e) }
 
 func (c *change) setObject(p object.Path, o *cluster.Object) {
-	if !c.ownObjs {
-		c.view.Objects, c.ownObjs = maps.Clone(c.view.Objects), true
-	}
 	if o == nil {
 		delete(c.view.Objects, p)
 	} else {
@@ -93,9 +111,6 @@ func (c *change) setObject(p object.Path, o *cluster.Object) {
 }
 
 func (c *change) setNode(name string, n *cluster.Node) {
-	if !c.ownNodes {
-		c.view.Nodes, c.ownNodes = maps.Clone(c.view.Nodes), true
-	}
 	c.view.Nodes[name] = n
 	c.dirty = true
 }
@@ -116,7 +131,6 @@ func (s *State) SetClusterConfig(config cluster.Config) {
 		}
 		for _, name := range removed {
 			if name != s.node && c.view.Nodes[name] != nil {
-				c.setNode(name, nil)
 				delete(c.view.Nodes, name)
 			}
 		}

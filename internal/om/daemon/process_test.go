@@ -1,0 +1,210 @@
+package daemon_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/client"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+)
+
+// child is a daemon in a process of its own.
+type child struct {
+	*client.Client
+	pid   int
+	ended chan error
+}
+
+func spawn(t *testing.T, root string, environ ...string) *child {
+	t.Helper()
+	h, err := newHost(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ = append([]string{"OSVC_ROOT_PATH=" + root, "PATH=" + os.Getenv("PATH")}, environ...)
+	p, err := h.Runner.Start(host.Cmd{Argv: []string{h.Self, "daemon", "run"}, Env: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Options{Socket: h.Paths.Socket()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &child{Client: c, pid: p.Pid(), ended: make(chan error, 1)}
+	go func() { d.ended <- p.Wait() }()
+	t.Cleanup(func() { d.signal(t, syscall.SIGKILL) })
+	eventually(t, func() bool { return d.answers(t.Context()) })
+	return d
+}
+
+func (d *child) answers(ctx context.Context) bool {
+	_, err := client.Do(ctx, d.Client, api.GetHealth, api.None{})
+	return err == nil
+}
+
+func (d *child) signal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(d.pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		t.Error(err)
+	}
+}
+
+func TestAKilledDaemonIsFollowedByAnother(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t)
+	first := spawn(t, root)
+	r := &running{Client: first.Client}
+	p := r.create(t, "svc1", app)
+	r.orchestrate(t, api.PostObjectActionStart, p)
+
+	first.signal(t, syscall.SIGKILL)
+	<-first.ended
+
+	paths := host.Paths{Root: root}
+	for _, name := range []string{paths.Pid(), paths.Socket()} {
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("a killed daemon removed %s", name)
+		}
+	}
+	second := start(t, root)
+	eventually(t, func() bool { return second.status(t, p) == cluster.Up })
+	second.orchestrate(t, api.PostObjectActionStop, p)
+}
+
+func TestTheServiceManagerIsTold(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "hf") // an address is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "n"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = manager.Close() }()
+	told := make(chan string, 1000)
+	go func() {
+		buffer := make([]byte, 4096)
+		for {
+			n, err := manager.Read(buffer)
+			if err != nil {
+				close(told)
+				return
+			}
+			told <- string(buffer[:n])
+		}
+	}()
+	hear := func(word string) {
+		limit := time.NewTimer(30 * time.Second)
+		defer limit.Stop()
+		for {
+			select {
+			case got := <-told:
+				if strings.Contains(got, word) {
+					return
+				}
+			case <-limit.C:
+				t.Fatalf("%s is not told", word)
+			}
+		}
+	}
+
+	d := spawn(t, newRoot(t), "NOTIFY_SOCKET="+filepath.Join(dir, "n"), "WATCHDOG_USEC=200000")
+	hear("READY=1")
+	if !d.answers(t.Context()) {
+		t.Error("ready before it answers")
+	}
+	hear("WATCHDOG=1")
+	hear("WATCHDOG=1")
+	d.signal(t, syscall.SIGTERM)
+	hear("STOPPING=1")
+	if err := <-d.ended; err != nil {
+		t.Errorf("the daemon ended badly: %v", err)
+	}
+}
+
+func TestARestartKeepsTheProcess(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t)
+	d := spawn(t, root)
+	before := startedAt(t, d)
+
+	do(t, d.Client, api.PostDaemonRestart, api.NodeName{})
+
+	eventually(t, func() bool { return d.answers(t.Context()) && startedAt(t, d) != before })
+	pid, err := os.ReadFile(host.Paths{Root: root}.Pid())
+	if err != nil || strings.TrimSpace(string(pid)) != fmt.Sprint(d.pid) {
+		t.Errorf("pid file %q, want %d: %v", pid, d.pid, err)
+	}
+	d.signal(t, syscall.SIGTERM)
+	if err := <-d.ended; err != nil {
+		t.Errorf("the daemon ended badly: %v", err)
+	}
+}
+
+func startedAt(t *testing.T, d *child) string {
+	t.Helper()
+	s, err := client.Do(t.Context(), d.Client, api.GetClusterStatus, api.ClusterStatusQuery{})
+	if err != nil {
+		return ""
+	}
+	return s.Daemon.StartedAt
+}
+
+// The aims are those of an idle machine; a loaded one gets some slack.
+func TestFiveHundredObjects(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const n = 500
+	root := newRoot(t)
+	for i := range n {
+		configure(t, root, fmt.Sprintf("svc%04d.conf", i), "[fs#1]\ntype = flag\n[app#1]\ntype = simple\nstart = /bin/sleep 1000\n")
+	}
+	began := time.Now()
+	d := spawn(t, root)
+	evaluated := func() int {
+		count := 0
+		for _, item := range do(t, d.Client, api.GetObjects, api.ObjectQuery{Path: "svc*"}).Items {
+			if i, ok := item.Data.Instances[node1]; ok && i.Status != nil {
+				count++
+			}
+		}
+		return count
+	}
+	eventually(t, func() bool { return evaluated() == n })
+	took := time.Since(began)
+	rss := resident(t, d.pid)
+	t.Logf("every object has a status after %s, %d MB resident", took, rss>>20)
+	if took > 10*time.Second {
+		t.Errorf("every object has a status after %s", took)
+	}
+	if rss > 120<<20 {
+		t.Errorf("%d MB resident", rss>>20)
+	}
+}
+
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, pages int
+	if _, err := fmt.Sscan(string(data), &size, &pages); err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}

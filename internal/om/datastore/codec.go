@@ -48,23 +48,14 @@ func (plain) encode(value []byte) (string, error) {
 	return encoded + base64.StdEncoding.EncodeToString(value), nil
 }
 
-// isLiteral tells the texts an option gives back unchanged, and that a reader
-// of the file understands.
+// isLiteral tells the texts an option can hold and a reader of the file
+// understands. What a document accepts it gives back unchanged.
 func isLiteral(text string) bool {
-	probe := config.NewDocument()
-	key := config.Key{Section: section, Option: "probe"}
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }) || !utf8.ValidString(text) {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, odd) {
 		return false
 	}
-	if probe.Set(key, literal+text) != nil {
-		return false
-	}
-	read, err := config.Parse(probe.Bytes())
-	if err != nil {
-		return false
-	}
-	got, ok := read.Get(key)
-	return ok && got == literal+text
+	return config.NewDocument().Set(config.Key{Section: section, Option: "probe"}, literal+text) == nil
 }
 
 func (plain) decode(text string) ([]byte, error) {

@@ -14,6 +14,7 @@ func TestSelectorsLookAtConfigurations(t *testing.T) {
 	s.write(t, "a.conf", "[DEFAULT]\nid = x\npriority = 9\nflex_min = 1\n\n[app#1]\ntype = simple\ntimeout = 90\noptional = True\nstart = {env.cmd}\n\n[env]\ncmd = /bin/a\n")
 	s.write(t, "b.conf", "[DEFAULT]\nid = x\npriority = 10\n\n[app#1]\ntype = simple\ntimeout@n1 = 2m\ntimeout = 1\noptional = 0\nstart = {nosuch}\n")
 	s.write(t, "vol/c.conf", "[DEFAULT]\nid = x\nsize = 1g\n")
+	s.write(t, "d.conf", "[DEFAULT]\nid = x\ntimeout = 7\n\n[app#1]\ntype = simple\n")
 	s.write(t, "broken.conf", "[DEFAULT\n")
 	all, err := s.List()
 	if err != nil {
@@ -33,6 +34,9 @@ func TestSelectorsLookAtConfigurations(t *testing.T) {
 		"app.start~nosuch":          "b",
 		"orchestrate=no":            "",
 		"orchestrate:":              "",
+		"app.timeout:":              "a b",
+		"timeout:":                  "d",
+		"app.timeout=7":             "",
 		"app.tags:":                 "",
 		"flex_min_nodes:":           "a",
 		"flex_min:":                 "a",

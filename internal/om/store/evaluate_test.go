@@ -305,14 +305,14 @@ func TestSettingsThatDoNotConvertAreErrorsThatNameTheKey(t *testing.T) {
 func TestValidationLooksAtEveryNode(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	doc := parse(t, "[DEFAULT]\nid = x\nnodes = n1 n2\ndrpnodes = n3\n\n[app#1]\ntype = simple\ntimeout@n2 = soon\ntimeout@drpnodes = later\nstart = {env.{nodename}} {env.on_{nodename}}\n")
+	doc := parse(t, "[DEFAULT]\nid = x\nnodes = n1 n2\ndrpnodes = n3\n\n[app#1]\ntype = simple\ntimeout@n2 = soon\ntimeout@drpnodes = later\nstart = /bin/true\n\n[app#2]\ntype = simple\ntimeout = never\n")
 
 	var found []string
 	for _, a := range s.Validate(path(t, "web"), doc) {
 		found = append(found, string(a.Level)+" "+a.Key())
 	}
 
-	for _, want := range []string{"error app#1.timeout@n2", "error app#1.timeout@drpnodes"} {
+	for _, want := range []string{"error app#1.timeout@n2", "error app#1.timeout@drpnodes", "error app#2.timeout"} {
 		if n := strings.Count(strings.Join(found, "\n")+"\n", want+"\n"); n != 1 {
 			t.Errorf("%q is said %d times in %q", want, n, found)
 		}

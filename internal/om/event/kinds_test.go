@@ -1,0 +1,92 @@
+package event_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+)
+
+func every() []event.Event {
+	return []event.Event{
+		event.ClusterConfigUpdated{}, event.ClusterStatusUpdated{}, event.ConfigFileRemoved{}, event.ConfigFileUpdated{},
+		event.DaemonListenerUpdated{}, event.DaemonStatusUpdated{}, event.Exec{}, event.ExecFailed{}, event.ExecSuccess{},
+		event.InstanceConfigDeleted{}, event.InstanceConfigUpdated{}, event.InstanceFrozenFileRemoved{}, event.InstanceFrozenFileUpdated{},
+		event.InstanceMonitorAction{}, event.InstanceMonitorDeleted{}, event.InstanceMonitorUpdated{}, event.InstanceStatusDeleted{},
+		event.InstanceStatusPost{}, event.InstanceStatusUpdated{}, event.InstanceStoppedFileRemoved{}, event.InstanceStoppedFileUpdated{},
+		event.NodeConfigUpdated{}, event.NodeFrozen{}, event.NodeFrozenFileRemoved{}, event.NodeFrozenFileUpdated{}, event.NodeMonitorUpdated{},
+		event.NodeStatsUpdated{}, event.NodeStatusUpdated{}, event.ObjectCreated{}, event.ObjectDeleted{}, event.ObjectOrchestrationAccepted{},
+		event.ObjectOrchestrationEnd{}, event.ObjectOrchestrationRefused{}, event.ObjectStatusDeleted{}, event.ObjectStatusDone{},
+		event.ObjectStatusUpdated{}, event.ProgressInstanceMonitor{}, event.RunFileRemoved{}, event.RunFileUpdated{},
+		event.SetInstanceMonitor{}, event.SetInstanceMonitorRefused{}, event.SetNodeMonitor{},
+	}
+}
+
+func TestTheKindOfAnEventIsTheNameOfItsType(t *testing.T) {
+	t.Parallel()
+	var kinds []string
+	for _, e := range every() {
+		if name := reflect.TypeOf(e).Name(); e.Kind() != name {
+			t.Errorf("%s says it is a %s", name, e.Kind())
+		}
+		kinds = append(kinds, e.Kind())
+	}
+	slices.Sort(kinds)
+	if !slices.Equal(kinds, event.Kinds()) {
+		t.Errorf("listed kinds %q, known %q", kinds, event.Kinds())
+	}
+}
+
+// The fields readers rely on, in the words of the API documentation.
+func TestFieldsOfTheWire(t *testing.T) {
+	t.Parallel()
+	for _, e := range every() {
+		b, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(b, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range wanted(e.Kind()) {
+			if _, ok := fields[name]; !ok {
+				t.Errorf("%s has no field %s: %s", e.Kind(), name, b)
+			}
+		}
+	}
+}
+
+func wanted(kind string) []string {
+	return strings.Fields(map[string]string{
+		"ClusterConfigUpdated":        "node cluster_config nodes_added nodes_removed network_changed",
+		"ClusterStatusUpdated":        "node cluster_status",
+		"ConfigFileUpdated":           "path file",
+		"DaemonStatusUpdated":         "node version status",
+		"Exec":                        "command node origin title session_id exec_id",
+		"ExecFailed":                  "command duration error node origin title session_id exec_id",
+		"ExecSuccess":                 "command duration node origin title session_id exec_id",
+		"InstanceConfigUpdated":       "path node instance_config",
+		"InstanceMonitorAction":       "path node action rid",
+		"InstanceMonitorDeleted":      "path node orchestration_end",
+		"InstanceMonitorUpdated":      "path node instance_monitor",
+		"InstanceStatusDeleted":       "path node peer_drop_at",
+		"InstanceStatusUpdated":       "path node instance_status",
+		"NodeConfigUpdated":           "node node_config",
+		"NodeFrozen":                  "node is_frozen frozen_at",
+		"NodeMonitorUpdated":          "node node_monitor",
+		"NodeStatsUpdated":            "node node_stats",
+		"NodeStatusUpdated":           "node node_status",
+		"ObjectOrchestrationAccepted": "id node path global_expect global_expect_updated_at",
+		"ObjectOrchestrationEnd":      "id node path global_expect global_expect_updated_at aborted",
+		"ObjectOrchestrationRefused":  "id node path reason global_expect",
+		"ObjectStatusUpdated":         "path node object_status source_event",
+		"ProgressInstanceMonitor":     "path node instance_monitor_state session_id is_partial",
+		"RunFileUpdated":              "path file rid at",
+		"SetInstanceMonitor":          "path node instance_monitor_update",
+		"SetNodeMonitor":              "node node_monitor_update",
+	}[kind])
+}

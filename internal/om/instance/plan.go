@@ -71,15 +71,12 @@ type facts struct {
 	provisioned              cluster.Provisioned
 	// What the driver can do.
 	starts, stops, runs, boots, provisions bool
-	// What the configuration lets the engine do.
-	provision, unprovision bool
 }
 
 func (m *member) facts() facts {
 	f := facts{
 		rid: m.RID, group: m.Spec.Group, subset: m.Common.Subset, sort: m.RID, tags: m.Common.Tags,
 		disabled: m.Common.Disable, standby: m.Common.Standby, unknown: m.Driver == nil,
-		provision: m.Common.Provision, unprovision: m.Common.Unprovision,
 	}
 	if m.Driver == nil {
 		return f

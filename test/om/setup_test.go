@@ -2,12 +2,16 @@ package om_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -37,7 +41,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("LSNR", strconv.Itoa(port))
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("EDITOR", "false")
-	env.Defer(func() { killUnder(root) })
+	env.Defer(func() { killUnder(root); removeGroups(root) })
 
 	etc := filepath.Join(root, "etc")
 	if err := os.MkdirAll(etc, 0o700); err != nil {
@@ -105,6 +109,27 @@ func under(root string) []int {
 		}
 	}
 	return pids
+}
+
+// removeGroups removes the control groups of the agent that lived under root.
+func removeGroups(root string) {
+	sum := sha256.Sum256([]byte(root))
+	name := "opensvc-root." + hex.EncodeToString(sum[:4]) + ".slice"
+	var dirs []string
+	for _, pattern := range []string{"/sys/fs/cgroup/opensvc.slice/", "/sys/fs/cgroup/*/opensvc.slice/"} {
+		tops, _ := filepath.Glob(pattern + name)
+		for _, top := range tops {
+			_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.IsDir() {
+					dirs = append(dirs, path)
+				}
+				return nil
+			})
+		}
+	}
+	for _, dir := range slices.Backward(dirs) {
+		_ = os.Remove(dir)
+	}
 }
 
 func condition(name string) (bool, error) {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,7 +87,7 @@ func (l *logs) Flags(f *pflag.FlagSet) {
 	f.IntVarP(&l.lines, "lines", "n", 50, "print the last `count` lines")
 	f.BoolVarP(&l.follow, "follow", "f", false, "then print new lines as they come")
 	f.StringVar(&l.grep, "grep", "", "only the lines holding this `text`")
-	f.StringVar(&l.level, "level", "", "only the lines at least this severe: debug, info, warn or error")
+	f.StringVar(&l.level, "level", "info", "only the lines at least this severe: debug, info, warn or error")
 	f.StringArrayVar(&l.filters, "filter", nil, "only the lines having this `field`: SID, EID, ORCHESTRATION_ID, OBJ_PATH or RID, as SID=7b97...")
 	f.Bool("local", false, "")
 	f.String("node", "", "")
@@ -94,6 +97,9 @@ func (l *logs) Flags(f *pflag.FlagSet) {
 
 func (l *logs) Run(ctx context.Context, c *verb.Call) error {
 	filter := logbook.Filter{Level: l.level}
+	if c.Debug {
+		filter.Level = "debug"
+	}
 	if err := l.about(ctx, c, &filter); err != nil {
 		return err
 	}
@@ -160,8 +166,32 @@ func printLine(c *verb.Call, line logbook.Line) error {
 	if line.Err != "" {
 		b.WriteString(": " + line.Err)
 	}
+	b.WriteString(c.Streams.Paint(iostreams.Faint, facts(line.Raw)))
 	_, err := fmt.Fprintln(c.Streams.Out, b.String())
 	return err
+}
+
+// facts prints what else a line holds: " dur=12ms reason=\"...\"".
+func facts(raw json.RawMessage) string {
+	var all map[string]any
+	if json.Unmarshal(raw, &all) != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(strings.Fields("at level node path rid sid eid oid message err"), key) || all[key] == "" {
+			continue
+		}
+		text := fmt.Sprint(all[key])
+		if n, ok := all[key].(float64); ok && key == "dur" {
+			text = time.Duration(n).Round(time.Microsecond).String()
+		}
+		if strings.ContainsAny(text, " \t\n") {
+			text = strconv.Quote(text)
+		}
+		b.WriteString(" " + key + "=" + text)
+	}
+	return b.String()
 }
 
 func levelWord(level string) string {

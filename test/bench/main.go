@@ -1,0 +1,73 @@
+// Command bench measures the om of bin/, from the outside, and prints the
+// figures beside their aims:
+//
+//	make bench
+//
+// Start-up is given as a ratio to a Go process that only says hello, so that it
+// can be compared between machines. Everything happens under roots of its own.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"text/tabwriter"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// row is a figure and what it should be.
+type row struct{ what, figure, aim string }
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	om, err := filepath.Abs("bin/om")
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(om); err != nil {
+		return fmt.Errorf("%w: run make build first", err)
+	}
+	work, err := os.MkdirTemp("", "holdfast-bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	hello := filepath.Join(work, "hello")
+	build := exec.CommandContext(ctx, "go", "build", "-o", hello, "./test/bench/hello")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build hello: %w: %s", err, text)
+	}
+
+	var rows []row
+	for _, measure := range []func(ctx context.Context, b bench) ([]row, error){startUp, actions, fewObjects, manyObjects} {
+		found, err := measure(ctx, bench{om: om, hello: hello, work: work})
+		rows = append(rows, found...)
+		if err != nil {
+			print(out, rows)
+			return err
+		}
+	}
+	return print(out, rows)
+}
+
+func print(out io.Writer, rows []row) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FIGURE\tMEASURED\tAIM")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.what, r.figure, r.aim)
+	}
+	return w.Flush()
+}

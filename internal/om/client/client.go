@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/socket"
@@ -84,13 +85,12 @@ func baseURL(server string) (*url.URL, error) {
 	if server == "" {
 		return nil, errors.New("no server: give the address of a listener or the path of a socket")
 	}
-	u, err := url.Parse(server)
-	if err != nil || u.Host == "" {
-		if u, err = url.Parse("https://" + server); err != nil {
-			return nil, fmt.Errorf("server %q: write host, host:port or https://host:port", server)
-		}
+	text := server
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
 	}
-	if u.Scheme != "https" || u.Hostname() == "" {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
 		return nil, fmt.Errorf("server %q: write host, host:port or https://host:port", server)
 	}
 	if u.Port() == "" {

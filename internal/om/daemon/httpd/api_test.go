@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/client"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 )
@@ -236,6 +237,20 @@ func TestNodesAreAnsweredForByName(t *testing.T) {
 	}
 	if drivers := do(t, c, api.GetNodeDrivers, api.NodeName{}).Items; !slices.ContainsFunc(drivers, func(d api.DriverItem) bool { return d.Data.Name == "app.simple" }) {
 		t.Errorf("drivers %+v", drivers)
+	}
+}
+
+func TestRefusalsCarryTheExitCodeOfTheCommand(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	elsewhere := svc("svc8")
+	f.state.SetInstanceConfig(elsewhere, "node9", cluster.InstanceConfig{Path: elsewhere})
+	for want, name := range map[int]api.InstanceName{2: api.InstanceOf("", svc("svc9")), 3: api.InstanceOf("", elsewhere)} {
+		_, err := client.Do(t.Context(), f.local(t), api.GetInstance, name)
+		coded, ok := err.(interface{ ExitCode() int }) //nolint:errorlint // exactly what the caller gets
+		if !ok || coded.ExitCode() != want {
+			t.Errorf("got %v, want exit code %d", err, want)
+		}
 	}
 }
 

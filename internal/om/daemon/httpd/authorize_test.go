@@ -343,6 +343,26 @@ func TestListsOnlyShowWhatTheCallerMayRead(t *testing.T) {
 	refused(t, guest, api.GetObject, api.ObjectName{Namespace: "ns2", Kind: "svc", Name: "web2"}, http.StatusForbidden)
 }
 
+func TestTheSecretOfTheClusterIsForRoot(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	name := api.ObjectName{Namespace: "root", Kind: "ccfg", Name: "cluster"}
+	admin := f.remote(t, "admin")
+	refused(t, admin, api.GetObjectConfigFile, name, http.StatusForbidden)
+	refused(t, admin, api.GetObjectConfig, api.ObjectConfigQuery{ObjectName: name}, http.StatusForbidden)
+	refused(t, admin, api.GetInstanceConfigFile, api.InstanceName{ObjectName: name}, http.StatusForbidden)
+	refused(t, admin, api.GetClusterConfigFile, api.None{}, http.StatusForbidden)
+	do(t, f.remote(t, "root"), api.GetObjectConfigFile, name)
+}
+
+func TestAnEnvironmentIsForRoot(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	in := api.InstanceAction{InstanceName: api.InstanceOf("", f.create(t, "svc1", app)), Env: []string{"LD_PRELOAD=/tmp/x.so"}}
+	refused(t, f.remote(t, "operator"), api.PostInstanceActionRun, in, http.StatusForbidden)
+	do(t, f.remote(t, "root"), api.PostInstanceActionRun, in)
+}
+
 func TestEscapedPathsAreNamesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -12,8 +13,8 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
-func (s *Server) getObjectConfig(_ context.Context, in *api.ObjectConfigQuery) (api.KeywordList, error) {
-	p, err := path(in.ObjectName)
+func (s *Server) getObjectConfig(ctx context.Context, in *api.ObjectConfigQuery) (api.KeywordList, error) {
+	p, err := readablePath(ctx, in.ObjectName)
 	if err != nil {
 		return api.KeywordList{}, err
 	}
@@ -28,8 +29,8 @@ func (s *Server) patchObjectConfig(ctx context.Context, in *api.ObjectConfigChan
 	return s.change(ctx, p, in.ConfigChange)
 }
 
-func (s *Server) getObjectConfigFile(_ context.Context, in *api.ObjectName) (api.ConfigFile, error) {
-	p, err := path(*in)
+func (s *Server) getObjectConfigFile(ctx context.Context, in *api.ObjectName) (api.ConfigFile, error) {
+	p, err := readablePath(ctx, *in)
 	if err != nil {
 		return api.ConfigFile{}, err
 	}
@@ -42,7 +43,7 @@ func (s *Server) postObjectConfigFile(ctx context.Context, in *api.ObjectConfigC
 		return api.Written{}, err
 	}
 	if !in.Force && s.o.Store.Exists(p) {
-		return api.Written{}, api.NewProblem(409, fmt.Sprintf("object %s already exists: replace its configuration with PUT, or set force", p))
+		return api.Written{}, api.NewProblem(http.StatusConflict, fmt.Sprintf("object %s already exists: replace its configuration with PUT, or set force", p))
 	}
 	doc, err := config.Parse(in.RawBody)
 	if err != nil {

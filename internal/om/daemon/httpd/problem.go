@@ -40,7 +40,14 @@ func problemOf(err error) *api.Problem {
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		return p
 	}
-	return api.NewProblem(statusOf(err), err.Error())
+	p := api.NewProblem(statusOf(err), err.Error())
+	if _, ok := errors.AsType[*instance.NotFoundError](err); ok {
+		p.Type = api.TypeNoInstance
+	}
+	if _, ok := errors.AsType[*instance.UnsupportedError](err); ok {
+		p.Type = api.TypeUnsupported
+	}
+	return p
 }
 
 func statusOf(err error) int {

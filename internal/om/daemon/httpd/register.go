@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
 
@@ -56,6 +58,9 @@ func register[In any](s *Server, d api.Description, h func(context.Context, *In)
 		b, err := h(ctx, in)
 		if err != nil {
 			return nil, s.problem(ctx, d, err)
+		}
+		if d.Method != http.MethodGet && !d.Trusted {
+			s.o.Log.Info("request", slog.String("action", d.ID), slog.String("object", subject(in)), slog.String("peer", principal(ctx).Name))
 		}
 		return &huma.StreamResponse{Body: func(c huma.Context) { b(c, d.Status) }}, nil
 	})
@@ -144,3 +149,14 @@ func (s *Server) openAPI() ([]byte, error) {
 
 // Document returns the OpenAPI document of the API.
 func (s *Server) Document() ([]byte, error) { return s.document() }
+
+// subject names the object a request is about, for the log; empty when it is
+// about none.
+func subject(in any) string {
+	if n, ok := in.(interface{ ObjectPath() (object.Path, error) }); ok {
+		if p, err := n.ObjectPath(); err == nil {
+			return p.String()
+		}
+	}
+	return ""
+}

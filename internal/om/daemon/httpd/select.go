@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,6 +24,16 @@ func path(n api.ObjectName) (object.Path, error) {
 		return p, badRequest(err)
 	}
 	return p, nil
+}
+
+// readablePath is path, for operations that show a configuration: that of the
+// cluster holds its secret, whatever namespace it is filed under.
+func readablePath(ctx context.Context, n api.ObjectName) (object.Path, error) {
+	p, err := path(n)
+	if err == nil && p.Kind == object.KindCcfg && !principal(ctx).Grants.Has(rbac.Root) {
+		err = api.NewProblem(http.StatusForbidden, "the configuration of the cluster: "+rbac.NeedRoot.Refusal(""))
+	}
+	return p, err
 }
 
 // known returns the state of an object. One that was just written is looked for
@@ -68,7 +79,7 @@ func (s *Server) selected(ctx context.Context, expr string, strict bool) (*clust
 	}
 	paths, err := selector.Select(all, s.o.Store.Configs())
 	if err != nil {
-		if !strict && statusOf(err) == 404 {
+		if !strict && statusOf(err) == http.StatusNotFound {
 			return v, nil, nil
 		}
 		return nil, nil, err
@@ -112,7 +123,13 @@ func (s *Server) nodes(v *cluster.View, expr string) ([]string, error) {
 	if expr == "" {
 		return all, nil
 	}
-	selector, err := object.ParseNodeSelector(strings.ReplaceAll(expr, api.Localhost, s.o.Node))
+	words := strings.FieldsFunc(expr, func(r rune) bool { return r == ',' || r == ' ' })
+	for i, word := range words {
+		if word == api.Localhost {
+			words[i] = s.o.Node
+		}
+	}
+	selector, err := object.ParseNodeSelector(strings.Join(words, ","))
 	if err != nil {
 		return nil, badRequest(err)
 	}

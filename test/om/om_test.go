@@ -8,7 +8,6 @@ package om_test
 import (
 	"context"
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -48,13 +47,13 @@ func serve(ctx context.Context, d local.Daemon) error {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	update, _ := strconv.ParseBool(os.Getenv("UPDATE"))
+
 	testscript.Run(t, testscript.Params{
 		Dir:                 ".",
 		Setup:               setup,
 		Cmds:                commands(),
 		Condition:           condition,
-		UpdateScripts:       update,
+		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})

@@ -89,7 +89,8 @@ func commandPage(cmd *cobra.Command, below bool) string {
 }
 
 func writeCommand(b *bytes.Buffer, cmd *cobra.Command, depth int, below bool) {
-	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", min(depth, 4)), cmd.CommandPath())
+	title := strings.Replace(cmd.CommandPath(), " all", " <selector>", 1)
+	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", min(depth, 4)), title)
 	var help bytes.Buffer
 	cmd.SetOut(&help)
 	if err := cmd.Help(); err != nil {

@@ -24,7 +24,7 @@ func Verbs() []verb.Verb {
 			New:  monitor.Monitor.New,
 		},
 		verb.Verb{
-			Path: "list", Also: []string{"ls"}, Group: "query", Short: "Name the cluster",
+			Path: "list", Aliases: []string{"ls"}, Group: "query", Short: "Name the cluster",
 			New: verb.Needs(func(l monitor.Source) verb.Runner { return &list{source: l} }),
 		},
 		verb.Verb{

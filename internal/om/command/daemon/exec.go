@@ -37,19 +37,19 @@ func History() []verb.Verb {
 			}),
 		},
 		{
-			Path: "exec list", Also: []string{"exec ls"}, Group: group, Args: verb.Args{Use: "[EXEC_ID]", Max: 1},
+			Path: "exec list", Aliases: []string{"ls"}, Group: group, Args: verb.Args{Use: "[EXEC_ID]", Max: 1},
 			Short: "List the runs: one command, for one object, on one node",
 			New:   verb.Needs(func(h Historian) verb.Runner { return &execs{historian: h} }),
 		},
 		{
-			Path: "session list", Also: []string{"session ls"}, Group: group, Args: verb.Args{Use: "[SESSION_ID]", Max: 1},
+			Path: "session list", Aliases: []string{"ls"}, Group: group, Args: verb.Args{Use: "[SESSION_ID]", Max: 1},
 			Short: "List the submitted commands, each whole whatever it took",
 			New: verb.Needs(func(h Historian) verb.Runner {
 				return &sessions{execs{historian: h, query: api.ExecQuery{}, nodes: "*"}}
 			}),
 		},
 		{
-			Path: "orchestration list", Also: []string{"orchestration ls"}, Group: group, Args: verb.Args{Use: "[ORCHESTRATION_ID]", Max: 1},
+			Path: "orchestration list", Aliases: []string{"ls"}, Group: group, Args: verb.Args{Use: "[ORCHESTRATION_ID]", Max: 1},
 			Short: "List the orchestrations",
 			New:   verb.Needs(func(h Historian) verb.Runner { return &orchestrations{historian: h} }),
 		},

@@ -127,10 +127,22 @@ func cut(c Cell, limit int) Cell {
 		w := displaywidth.String(s.Text)
 		if w > limit {
 			s.Text = displaywidth.TruncateString(s.Text, limit, "")
-			return append(out, s)
+			return trim(append(out, s))
 		}
 		limit -= w
 		out = append(out, s)
 	}
 	return out
+}
+
+// trim drops the blanks at the end of a line that was cut.
+func trim(c Cell) Cell {
+	for len(c) > 0 {
+		last := &c[len(c)-1]
+		if last.Text = strings.TrimRight(last.Text, " "); last.Text != "" {
+			break
+		}
+		c = c[:len(c)-1]
+	}
+	return c
 }

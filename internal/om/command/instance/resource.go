@@ -35,7 +35,7 @@ func Resources() []verb.Verb {
 	}
 	verbs := []verb.Verb{
 		{
-			Path: "resource list", Also: []string{"resource ls"}, Group: "query", Kinds: runs,
+			Path: "resource list", Aliases: []string{"ls"}, Group: "query", Kinds: runs,
 			Short: "List the resources and their state",
 			New:   verb.Needs(func(o Observer) verb.Runner { return &resources{observer: o} }),
 		},

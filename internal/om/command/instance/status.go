@@ -39,7 +39,7 @@ var Status = verb.Verb{
 
 // List declares the list of instances.
 var List = verb.Verb{
-	Path: "instance list", Also: []string{"instance ls"}, Group: "query",
+	Path: "instance list", Aliases: []string{"ls"}, Group: "query",
 	Short: "List the instances and their state",
 	New:   verb.Needs(func(o Observer) verb.Runner { return &list{observer: o} }),
 }

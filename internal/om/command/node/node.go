@@ -39,7 +39,7 @@ type Driver struct {
 func Verbs() []verb.Verb {
 	return append(configure.Verbs(this),
 		verb.Verb{
-			Path: "list", Also: []string{"ls"}, Group: "query", Short: "List the nodes and their state",
+			Path: "list", Aliases: []string{"ls"}, Group: "query", Short: "List the nodes and their state",
 			New: verb.Needs(func(l Lister) verb.Runner { return &list{lister: l} }),
 		},
 		verb.Verb{

@@ -23,7 +23,7 @@ type Lister interface {
 
 // List lists objects.
 var List = verb.Verb{
-	Path: "list", Also: []string{"ls"}, Group: "query",
+	Path: "list", Aliases: []string{"ls"}, Group: "query",
 	Short:   "List the objects and their state",
 	Example: "om '**' ls\nom 'web*' ls --status down,warn\nom 'app#1.type=simple' ls -o json",
 	New:     verb.Needs(func(l Lister) verb.Runner { return &list{lister: l} }),

@@ -53,12 +53,11 @@ func sayPath(cmd *cobra.Command) string {
 	return strings.Join(words, " ")
 }
 
+// names lists what may follow cmd, the spellings that help does not show included.
 func names(cmd *cobra.Command) []string {
 	var out []string
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			out = append(out, c.Name())
-		}
+		out = append(out, c.Name())
 	}
 	return out
 }

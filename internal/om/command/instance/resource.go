@@ -162,7 +162,7 @@ func (r *resources) Run(ctx context.Context, c *verb.Call) error {
 		{Name: "TYPE", Value: func(r resourceRow) any { return r.Resource.Type }},
 		{Name: "STATUS", Value: func(r resourceRow) any { return r.Resource.Status.String() }},
 		{Name: "FLAGS", Value: func(r resourceRow) any { return cluster.ResourceFlags(r.Resource) }},
-		{Name: "LABEL", Value: func(r resourceRow) any { return r.Resource.Label }},
+		{Name: "LABEL", Value: func(r resourceRow) any { return label(r.Resource) }},
 	}, rows, rows)
 }
 

@@ -3,6 +3,7 @@ package event
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -178,19 +179,12 @@ func operator(s string) (at int, op string) {
 func parsePath(s string) ([]string, error) {
 	s = strings.TrimRight(s, " ")
 	path := strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(s[1:]), ".")
-	for _, name := range path {
-		if name == "" {
-			return nil, fmt.Errorf("field path %q has an empty member: write .member.member[index]", s)
-		}
+	if slices.Contains(path, "") {
+		return nil, fmt.Errorf("field path %q has an empty member: write .member.member[index]", s)
 	}
 	return path, nil
 }
 
 func known(kind string) bool {
-	for _, k := range Kinds() {
-		if k == kind {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(Kinds(), kind)
 }

@@ -3,6 +3,7 @@ package orchestrate_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -135,12 +136,11 @@ func frozenIsLeftAlone(f decide, w orchestrate.World) error {
 	if !frozen || asked(w) || len(w.Local.Memory.Eviction.Pending) > 0 {
 		return nil
 	}
-	switch d := f(w); d.Action.Verb {
-	case "", orchestrate.Release, orchestrate.Boot, orchestrate.RecordBoot:
-		return nil
-	default:
+	harmless := []orchestrate.Verb{"", orchestrate.Release, orchestrate.Boot, orchestrate.RecordBoot}
+	if d := f(w); !slices.Contains(harmless, d.Action.Verb) {
 		return fmt.Errorf("frozen, and yet: %s", d.Action)
 	}
+	return nil
 }
 
 func stoppedStays(f decide, w orchestrate.World) error {
@@ -269,10 +269,7 @@ func restless(w orchestrate.World) orchestrate.Decision {
 }
 
 func self(w *orchestrate.World, f func(*orchestrate.Node)) {
-	nodes := map[string]orchestrate.Node{}
-	for name, n := range w.Nodes {
-		nodes[name] = n
-	}
+	nodes := maps.Clone(w.Nodes)
 	n := nodes[w.Self]
 	f(&n)
 	nodes[w.Self] = n
@@ -322,7 +319,7 @@ func worlds() *rapid.Generator[orchestrate.World] {
 			Path:   object.Path{Namespace: "root", Kind: rapid.SampledFrom([]object.Kind{"svc", "svc", "svc", "vol", "cfg"}).Draw(t, "kind"), Name: "a"},
 			Config: configs(now, names).Draw(t, "config"),
 			Nodes:  map[string]orchestrate.Node{},
-			Local:  locals(now).Draw(t, "local"),
+			Local:  locals().Draw(t, "local"),
 		}
 		for _, name := range names {
 			w.Nodes[name] = nodes(now, w.Config).Draw(t, name)
@@ -421,7 +418,7 @@ func monitors(now time.Time) *rapid.Generator[*cluster.InstanceMonitor] {
 	})
 }
 
-func locals(now time.Time) *rapid.Generator[orchestrate.Local] {
+func locals() *rapid.Generator[orchestrate.Local] {
 	return rapid.Custom(func(t *rapid.T) orchestrate.Local {
 		l := orchestrate.Local{
 			Evaluating: rapid.IntRange(0, 9).Draw(t, "evaluating") == 0,

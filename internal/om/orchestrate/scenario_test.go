@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,13 +42,8 @@ func TestScenarios(t *testing.T) {
 
 			got := toy.out.String()
 			if *update {
-				kept := a.Files[:0]
-				for _, f := range a.Files {
-					if f.Name != "transcript" {
-						kept = append(kept, f)
-					}
-				}
-				a.Files = append(kept, txtar.File{Name: "transcript", Data: []byte(got)})
+				a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "transcript" })
+				a.Files = append(a.Files, txtar.File{Name: "transcript", Data: []byte(got)})
 				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
 					t.Fatal(err)
 				}

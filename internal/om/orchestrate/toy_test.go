@@ -2,6 +2,7 @@ package orchestrate_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -178,9 +179,11 @@ func (t *toy) takes(v orchestrate.Verb) time.Duration {
 	if d, ok := t.slow[v]; ok {
 		return d
 	}
-	switch v {
-	case orchestrate.Freeze, orchestrate.Unfreeze, orchestrate.Hold, orchestrate.Release, orchestrate.RecordBoot,
-		orchestrate.Reboot, orchestrate.Crash:
+	atOnce := []orchestrate.Verb{
+		orchestrate.Freeze, orchestrate.Unfreeze, orchestrate.Hold, orchestrate.Release, orchestrate.RecordBoot,
+		orchestrate.Reboot, orchestrate.Crash,
+	}
+	if slices.Contains(atOnce, v) {
 		return 0
 	}
 	return forkTime
@@ -205,7 +208,7 @@ func (t *toy) effect(a orchestrate.Action) {
 	switch a.Verb {
 	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Provision:
 		for rid := range t.up {
-			if len(a.RID) == 0 || contains(a.RID, rid) {
+			if len(a.RID) == 0 || slices.Contains(a.RID, rid) {
 				t.up[rid] = cluster.Up
 				if t.config.Resources[rid].IsStandby {
 					t.up[rid] = cluster.StandbyUp
@@ -273,15 +276,6 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-func contains(all []string, s string) bool {
-	for _, x := range all {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *toy) say(format string, a ...any) {

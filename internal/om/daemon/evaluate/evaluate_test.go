@@ -114,7 +114,7 @@ func TestRequestsMadeMeanwhileAreOneMoreEvaluation(t *testing.T) {
 			t.Error("not busy while evaluating")
 		}
 
-		time.Sleep(10 * time.Second) // virtual
+		pass(10 * time.Second) // virtual
 
 		if full, _ := e.count(svc("a")); full != 2 || e.overlap {
 			t.Errorf("%d evaluations, two at once: %v", full, e.overlap)
@@ -131,7 +131,7 @@ func TestAwaitSeesAnEvaluationThatBeganAfterIt(t *testing.T) {
 		e := newEngine(time.Second)
 		p, s := run(t, e, evaluate.Options{}, "a")
 		p.Request(svc("a"))
-		time.Sleep(500 * time.Millisecond) // virtual: the first is half way
+		pass(500 * time.Millisecond) // virtual: the first is half way
 
 		if err := p.Await(t.Context(), svc("a")); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestInstancesAreEvaluatedPeriodically(t *testing.T) {
 		p.Watch(svc("a"), true)
 		p.Watch(svc("b"), false)
 
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 
 		if full, monitored := e.count(svc("a")); full < 5 || full > 8 || monitored < 50 || monitored > 61 {
 			t.Errorf("a: %d evaluations, %d of the monitored resources in an hour", full, monitored)
@@ -161,7 +161,7 @@ func TestInstancesAreEvaluatedPeriodically(t *testing.T) {
 		}
 		p.Forget(svc("a"))
 		before, _ := e.count(svc("a"))
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 		if after, _ := e.count(svc("a")); after != before {
 			t.Errorf("evaluated %d times after it was forgotten", after-before)
 		}
@@ -176,9 +176,9 @@ func TestWatchingAgainDoesNotMultiplyEvaluations(t *testing.T) {
 		for range 50 {
 			p.Watch(svc("a"), true)
 		}
-		time.Sleep(time.Second) // virtual
+		pass(time.Second) // virtual
 		before, _ := e.count(svc("a"))
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 		if full, monitored := e.count(svc("a")); full-before > 8 || monitored > 61 {
 			t.Errorf("%d evaluations, %d of the monitored resources in an hour", full-before, monitored)
 		}
@@ -276,3 +276,6 @@ func TestFiveHundredInstancesShareTheWorkers(t *testing.T) {
 		}
 	})
 }
+
+// pass lets virtual time go by.
+func pass(d time.Duration) { <-time.NewTimer(d).C }

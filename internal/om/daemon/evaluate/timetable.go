@@ -37,7 +37,7 @@ func (t *timetable) set(p object.Path, now time.Time, status, monitor time.Durat
 }
 
 func (t *timetable) add(d due, now time.Time) {
-	d.at = now.Add(d.every/2 + time.Duration(hash(d.path)%uint64(d.every)))
+	d.at = now.Add(d.every/2 + time.Duration(hash(d.path))%d.every)
 	heap.Push(&t.due, d)
 }
 
@@ -62,10 +62,10 @@ func (t *timetable) take(now time.Time) (ready []due, next time.Time) {
 }
 
 // hash spreads instances over a period, the same way at each start.
-func hash(p object.Path) uint64 {
-	h := fnv.New64a()
+func hash(p object.Path) int64 {
+	h := fnv.New32a()
 	_, _ = h.Write([]byte(p.FQN())) // never fails
-	return h.Sum64()
+	return int64(h.Sum32()) * 1e6   // fine enough for periods of hours
 }
 
 // tick requests what is due.

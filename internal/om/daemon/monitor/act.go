@@ -36,11 +36,7 @@ func forks(v orchestrate.Verb) bool {
 
 // act does what was decided: its end comes back as a post.
 func (m *Monitor) act(w *watched, a orchestrate.Action, sid string) {
-	if forks(a.Verb) {
-		m.fork(w, a, sid)
-		return
-	}
-	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("reason", a.String()+": "+because(w.because)))
+	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("sid", sid), slog.String("reason", a.String()+": "+because(w.because)))
 	switch a.Verb {
 	case orchestrate.Freeze, orchestrate.Unfreeze:
 		m.flagged(w, m.o.Flags.SetFrozen(w.path, a.Verb == orchestrate.Freeze))
@@ -55,8 +51,9 @@ func (m *Monitor) act(w *watched, a orchestrate.Action, sid string) {
 		m.jobEnded(w, m.power(Power.Reboot), false)
 	case orchestrate.Crash:
 		m.jobEnded(w, m.power(Power.Crash), false)
-	default:
-		m.jobEnded(w, fmt.Errorf("no such action: %s", a.Verb), false)
+	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown,
+		orchestrate.Provision, orchestrate.Unprovision, orchestrate.Delete, orchestrate.Boot:
+		m.fork(w, a, sid)
 	}
 }
 
@@ -64,7 +61,7 @@ func (m *Monitor) flagged(w *watched, err error) { m.jobEnded(w, err, err == nil
 
 func (m *Monitor) recordBoot(w *watched) error {
 	file := m.bootFile(w.path)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("record the boot of %s: %w", w.path, err)
 	}
 	if err := renameio.WriteFile(file, []byte(m.o.BootID+"\n"), 0o644); err != nil {
@@ -92,31 +89,29 @@ func (m *Monitor) prepare(w *watched) {
 		m.jobEnded(w, fmt.Errorf("pre_monitor_action %q: %w", command, err), false)
 		return
 	}
-	// Nobody waits for this goroutine: it ends with the command, in a minute at
-	// most, and what it posts to a monitor that has ended is never read.
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), prepareTimeout)
+	m.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 		defer cancel()
 		_, err := m.o.Runner.Run(ctx, host.Cmd{Argv: argv})
 		m.post(func() { m.jobEnded(w, err, false) })
-	}()
+	})
 }
 
 func (m *Monitor) fork(w *watched, a orchestrate.Action, sid string) {
 	r := instance.Request{Action: instance.Action(a.Verb), RID: a.RID, Leader: a.Leader, Force: a.Force}
-	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("sid", sid),
-		slog.String("reason", a.String()+": "+because(w.because)))
-	_, err := m.o.Executor.Submit(context.Background(), executor.Job{
+	job := executor.Job{
 		Path: w.path, Args: append([]string{"instance", string(a.Verb)}, r.Args()...), RID: strings.Join(a.RID, ","),
 		Origin: executor.OriginMonitor, SessionID: sid, OrchestrationID: w.monitor.OrchestrationID,
 		Priority: w.config.Priority,
 		Done: func(o executor.Outcome) {
 			m.post(func() { m.jobEnded(w, o.Err, true) })
 		},
-	})
-	if err != nil {
-		m.jobEnded(w, err, false)
 	}
+	m.spawn(func(ctx context.Context) {
+		if _, err := m.o.Executor.Submit(ctx, job); err != nil {
+			m.post(func() { m.jobEnded(w, err, false) })
+		}
+	})
 }
 
 // jobEnded takes note of the end of the job of an instance. What the job left is

@@ -241,12 +241,12 @@ func (p power) down(how string) error {
 	return nil
 }
 
-// set changes an instance as if by itself, and has it evaluated.
-func (b *bench) set(name string, f func(*thing)) {
+// set changes the instance a as if by itself, and has it evaluated.
+func (b *bench) set(f func(*thing)) {
 	b.world.mu.Lock()
-	f(b.world.instances[svc(name)])
+	f(b.world.instances[svc("a")])
 	b.world.mu.Unlock()
-	b.world.Evaluate(svc(name), func(error) {})
+	b.world.Evaluate(svc("a"), func(error) {})
 }
 
 func (b *bench) done() []string {
@@ -283,3 +283,18 @@ func newState(t *testing.T, b *bus.Bus) *state.State {
 	s.SetNodeConfig("n1", cluster.NodeConfig{ReadyPeriod: 5 * time.Second})
 	return s
 }
+
+func (w *world) overlapped() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.overlap
+}
+
+func (w *world) stoppedAt(name string) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.instances[svc(name)].stopped
+}
+
+// pass lets virtual time go by.
+func pass(d time.Duration) { <-time.NewTimer(d).C }

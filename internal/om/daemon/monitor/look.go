@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -228,11 +227,11 @@ func (m *Monitor) set(w *watched, old *cluster.InstanceMonitor, v cluster.Instan
 			return
 		}
 		if old.State != v.State {
-			level := slog.LevelInfo
+			say := m.o.Log.Info
 			if old.State == orchestrate.StateInit {
-				level = slog.LevelDebug // every instance, at each start of the daemon
+				say = m.o.Log.Debug // every instance, at each start of the daemon
 			}
-			m.o.Log.Log(context.Background(), level, "state", slog.String("object", w.path.String()),
+			say("state", slog.String("object", w.path.String()),
 				slog.String("from", old.State), slog.String("to", v.State), slog.String("reason", because(w.because)))
 		}
 	}

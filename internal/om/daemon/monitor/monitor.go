@@ -97,6 +97,7 @@ type Monitor struct {
 	}
 
 	// What follows belongs to the goroutine of Run.
+	spawn     func(func(context.Context)) // runs beside, until Run ends
 	instances map[object.Path]*watched
 	related   map[object.Path]map[object.Path]bool // who decides by the state of whom
 	dirty     map[object.Path]bool
@@ -150,6 +151,9 @@ func (m *Monitor) interest(e *event.Envelope) (string, bool) {
 func (m *Monitor) Run(ctx context.Context) error {
 	defer close(m.ended)
 	defer m.events.Close()
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	m.spawn = func(f func(context.Context)) { beside.Go(func() { f(ctx) }) }
 	if m.o.Ready != nil {
 		select {
 		case <-m.o.Ready:

@@ -23,14 +23,9 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
-func bubble(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, f)
-}
-
 func TestAStartAskedByHandTakesNoLongerThanTheStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		began := time.Now()
 
@@ -49,40 +44,42 @@ func TestAStartAskedByHandTakesNoLongerThanTheStart(t *testing.T) {
 }
 
 func TestAStopIsFlaggedAndStays(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "ha")
 		b := start(t, w, events)
-		time.Sleep(10 * time.Second) // virtual: ha starts it after the ready period
+		pass(10 * time.Second) // virtual: ha starts it after the ready period
 		if got := b.done(); !slices.Equal(got, []string{"a start"}) {
 			t.Fatalf("done %q", got)
 		}
 
 		o := b.ask(t, "a", orchestrate.Stopped)
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 
-		if o.State != orchestrate.Succeeded || w.instances[svc("a")].stopped.IsZero() {
+		if o.State != orchestrate.Succeeded || w.stoppedAt("a").IsZero() {
 			t.Errorf("%+v", o)
 		}
 		if got := b.done(); !slices.Equal(got, []string{"a start", "a stop"}) {
 			t.Errorf("done %q", got)
 		}
 		b.ask(t, "a", orchestrate.Started)
-		if !w.instances[svc("a")].stopped.IsZero() || b.state.View().Objects[svc("a")].Avail != cluster.Up {
+		if !w.stoppedAt("a").IsZero() || b.state.View().Objects[svc("a")].Avail != cluster.Up {
 			t.Error("a start does not lift the flag")
 		}
 	})
 }
 
 func TestAGoalInProgressRefusesAnotherUntilItIsGivenUp(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		b.world.takes = time.Minute
 		first, err := b.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Started})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second) // virtual
+		pass(10 * time.Second) // virtual
 
 		_, err = b.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Stopped})
 
@@ -107,14 +104,15 @@ func TestAGoalInProgressRefusesAnotherUntilItIsGivenUp(t *testing.T) {
 		}
 
 		b.ask(t, "a", orchestrate.Stopped) // waits for the start that still runs
-		if got := b.done(); !slices.Equal(got, []string{"a start", "a stop"}) || b.world.overlap {
-			t.Errorf("done %q, at once: %v", got, b.world.overlap)
+		if got := b.done(); !slices.Equal(got, []string{"a start", "a stop"}) || b.world.overlapped() {
+			t.Errorf("done %q, at once: %v", got, b.world.overlapped())
 		}
 	})
 }
 
 func TestAnObjectJustCreatedIsKnown(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.world.create(svc("new"), "no")
 
@@ -132,7 +130,8 @@ func TestAnObjectJustCreatedIsKnown(t *testing.T) {
 }
 
 func TestADeletionEndsWithTheObject(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a", "b")
 		if o := b.ask(t, "a", orchestrate.Deleted); o.State != orchestrate.Succeeded {
 			t.Errorf("%+v", o)
@@ -151,13 +150,14 @@ func TestADeletionEndsWithTheObject(t *testing.T) {
 }
 
 func TestADeletionSeenBeforeItsCommandEndsWaitsForIt(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		id, err := b.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Deleted})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // virtual: the command removes the file, then goes on
+		pass(100 * time.Millisecond) // virtual: the command removes the file, then goes on
 		b.world.mu.Lock()
 		delete(b.world.disk, svc("a"))
 		b.world.mu.Unlock()
@@ -172,12 +172,13 @@ func TestADeletionSeenBeforeItsCommandEndsWaitsForIt(t *testing.T) {
 }
 
 func TestAnObjectRemovedByHandFailsItsGoal(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("db"), "no")
 		w.create(svc("a"), "no", func(c *cluster.InstanceConfig) { c.Parents = []string{"db"} })
 		b := start(t, w, events)
-		time.Sleep(time.Second) // virtual
+		pass(time.Second) // virtual
 		id, err := b.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Started})
 		if err != nil {
 			t.Fatal(err)
@@ -194,17 +195,18 @@ func TestAnObjectRemovedByHandFailsItsGoal(t *testing.T) {
 }
 
 func TestAChildStartsWhenItsParentIsUp(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("db"), "no")
 		w.create(svc("web"), "no", func(c *cluster.InstanceConfig) { c.Parents = []string{"db"} })
 		b := start(t, w, events)
-		time.Sleep(time.Second) // virtual
+		pass(time.Second) // virtual
 		id, err := b.Orchestrate(t.Context(), svc("web"), monitor.Goal{Expect: orchestrate.Started})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute) // virtual
+		pass(time.Minute) // virtual
 		if m := b.monitor("web"); m.State != "wait parents" || m.Parents["db"] != cluster.Down {
 			t.Errorf("%+v", m)
 		}
@@ -224,12 +226,13 @@ func TestAChildStartsWhenItsParentIsUp(t *testing.T) {
 }
 
 func TestAFailureIsFinalUntilCleared(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "ha")
 		w.failing["start"] = true
 		b := start(t, w, events)
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 		if got := b.done(); len(got) != 1 || b.monitor("a").State != "start failed" {
 			t.Fatalf("done %q, state %s", got, b.monitor("a").State)
 		}
@@ -240,7 +243,7 @@ func TestAFailureIsFinalUntilCleared(t *testing.T) {
 		if err := b.Clear(t.Context(), svc("a")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute) // virtual
+		pass(time.Minute) // virtual
 
 		if b.state.View().Objects[svc("a")].Avail != cluster.Up {
 			t.Errorf("not started after a clear: %+v", b.monitor("a"))
@@ -249,7 +252,8 @@ func TestAFailureIsFinalUntilCleared(t *testing.T) {
 }
 
 func TestAnActionThatCannotBeStartedFails(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		b.world.failing["submit"] = true
 		if o := b.ask(t, "a", orchestrate.Started); o.State != orchestrate.Failed || o.Reason == "" {
@@ -259,7 +263,8 @@ func TestAnActionThatCannotBeStartedFails(t *testing.T) {
 }
 
 func TestAFlagThatCannotBeWrittenFailsTheGoal(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		b.world.failing["flag"] = true
 		for _, goal := range []string{orchestrate.Stopped, orchestrate.Frozen} {
@@ -276,12 +281,13 @@ func TestAFlagThatCannotBeWrittenFailsTheGoal(t *testing.T) {
 // A daemon that is killed during an action finds it still running: it does not
 // start a second one, and takes its outcome from what it left.
 func TestADaemonKilledDuringAStartDoesNotStartAgain(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "ha")
 		w.takes = time.Minute
 		b := start(t, w, events)
-		time.Sleep(10 * time.Second) // virtual
+		pass(10 * time.Second) // virtual
 		if b.monitor("a").State != "starting" {
 			t.Fatalf("%+v", b.monitor("a"))
 		}
@@ -291,13 +297,13 @@ func TestADaemonKilledDuringAStartDoesNotStartAgain(t *testing.T) {
 		again := bus.New("n1")
 		w.state = newState(t, again)
 		b = start(t, w, again)
-		time.Sleep(10 * time.Second) // virtual
+		pass(10 * time.Second) // virtual
 		if m := b.monitor("a"); m.State != "starting" {
 			t.Errorf("while the former action runs: %+v", m)
 		}
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 
-		if got := b.done(); !slices.Equal(got, []string{"a start"}) || w.overlap {
+		if got := b.done(); !slices.Equal(got, []string{"a start"}) || w.overlapped() {
 			t.Errorf("done %q", got)
 		}
 		if m := b.monitor("a"); m.State != "idle" || m.LocalExpect != "started" {
@@ -307,25 +313,26 @@ func TestADaemonKilledDuringAStartDoesNotStartAgain(t *testing.T) {
 }
 
 func TestCommandsTypedByHandAreFollowed(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "ha")
 		w.instances[svc("a")].avail = cluster.Up
 		b := start(t, w, events)
-		time.Sleep(time.Second) // virtual
-		b.set("a", func(i *thing) { i.lock = "stop" })
+		pass(time.Second) // virtual
+		b.set(func(i *thing) { i.lock = "stop" })
 		if err := b.Progress(t.Context(), svc("a"), "sid1", "stopping", false); err != nil {
 			t.Fatal(err)
 		}
 		if m := b.monitor("a"); m.State != "stopping" || m.LocalExpect != "none" || m.SessionID != "sid1" {
 			t.Errorf("%+v", m)
 		}
-		b.set("a", func(i *thing) { i.avail, i.stopped = cluster.Down, time.Now() })
+		b.set(func(i *thing) { i.avail, i.stopped = cluster.Down, time.Now() })
 		if err := b.Progress(t.Context(), svc("a"), "sid1", "idle", false); err != nil {
 			t.Fatal(err)
 		}
-		b.set("a", func(i *thing) { i.lock = "" })
-		time.Sleep(time.Hour) // virtual
+		b.set(func(i *thing) { i.lock = "" })
+		pass(time.Hour) // virtual
 		if got := b.done(); len(got) != 0 {
 			t.Errorf("the daemon did %q", got)
 		}
@@ -336,13 +343,14 @@ func TestCommandsTypedByHandAreFollowed(t *testing.T) {
 }
 
 func TestTheNodeThatShutsDownStartsNothing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "ha")
 		b := start(t, w, events)
-		time.Sleep(time.Second) // virtual
+		pass(time.Second) // virtual
 		b.state.SetNodeMonitor("n1", cluster.NodeMonitor{State: "shutting"})
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 		if got := b.done(); len(got) != 0 {
 			t.Errorf("done %q", got)
 		}
@@ -350,7 +358,8 @@ func TestTheNodeThatShutsDownStartsNothing(t *testing.T) {
 }
 
 func TestMonitorActions(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "no", func(c *cluster.InstanceConfig) {
 			c.Resources["app#1"] = cluster.ResourceConfig{IsMonitored: true}
@@ -361,13 +370,15 @@ func TestMonitorActions(t *testing.T) {
 		acted := events.Subscribe("test", func(e *event.Envelope) bool { return e.Kind == event.InstanceMonitorAction{}.Kind() })
 		defer acted.Close()
 		b := start(t, w, events)
-		time.Sleep(time.Second) // virtual
-		b.set("a", func(i *thing) { i.avail = cluster.Down })
-		time.Sleep(time.Hour) // virtual
+		pass(time.Second) // virtual
+		b.set(func(i *thing) { i.avail = cluster.Down })
+		pass(time.Hour) // virtual
 
 		if e, ok := (<-acted.C()).Event.(event.InstanceMonitorAction); !ok || e.Action != "crash" || e.RID != "app#1" {
 			t.Errorf("%+v", e)
 		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if diff := cmp.Diff([]string{"/bin/notify the end"}, w.ran); diff != "" {
 			t.Error(diff)
 		}
@@ -378,7 +389,8 @@ func TestMonitorActions(t *testing.T) {
 }
 
 func TestTheBootIsRecordedOncePerInstance(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t, "new", "old", "same")
 		for name, id := range map[string]string{"old": "b0", "same": "b1"} {
 			file := filepath.Join(w.root, "var", "svc", name, "last_boot_id")
@@ -390,7 +402,7 @@ func TestTheBootIsRecordedOncePerInstance(t *testing.T) {
 			}
 		}
 		b := start(t, w, events)
-		time.Sleep(time.Minute) // virtual
+		pass(time.Minute) // virtual
 
 		if got := b.done(); !slices.Equal(got, []string{"old boot"}) {
 			t.Errorf("done %q", got)
@@ -405,13 +417,14 @@ func TestTheBootIsRecordedOncePerInstance(t *testing.T) {
 }
 
 func TestWhatEndedIsForgottenInTheEnd(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		o := b.ask(t, "a", orchestrate.Frozen)
 		if all := b.Orchestrations(); len(all) != 1 || all[0].ID != o.ID {
 			t.Errorf("%+v", all)
 		}
-		time.Sleep(48 * time.Hour) // virtual
+		pass(48 * time.Hour) // virtual
 		if all := b.Orchestrations(); len(all) != 0 {
 			t.Errorf("%+v", all)
 		}
@@ -426,7 +439,8 @@ func TestWhatEndedIsForgottenInTheEnd(t *testing.T) {
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		b.world.takes = time.Hour
 		id, err := b.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Started})
@@ -438,12 +452,13 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		if o, err := b.Wait(ctx, id); !errors.Is(err, context.DeadlineExceeded) || o.State != monitor.Running {
 			t.Errorf("%+v, %v", o, err)
 		}
-		time.Sleep(2 * time.Hour) // virtual
+		pass(2 * time.Hour) // virtual
 	})
 }
 
 func TestAMonitorThatHasEndedSaysSo(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		synctest.Wait()
 		b.stop()
@@ -455,26 +470,27 @@ func TestAMonitorThatHasEndedSaysSo(t *testing.T) {
 }
 
 func TestManyObjectsOneGoroutine(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		for i := range 300 {
 			w.create(svc(fmt.Sprintf("s%d", i)), "ha")
 		}
 		b := start(t, w, events)
 		began := time.Now()
-		time.Sleep(7 * time.Second) // virtual: ready period, and a second to start
+		pass(7 * time.Second) // virtual: ready period, and a second to start
 		up := 0
 		for _, o := range b.state.View().Objects {
 			if o.Avail == cluster.Up {
 				up++
 			}
 		}
-		if up != 300 || w.overlap {
+		if up != 300 || w.overlapped() {
 			t.Errorf("%d of 300 are up after %s", up, time.Since(began))
 		}
 		quiet := events.Subscribe("quiet", nil)
 		defer quiet.Close()
-		time.Sleep(time.Hour) // virtual
+		pass(time.Hour) // virtual
 		if n := len(quiet.C()); n != 0 {
 			t.Errorf("%d events in an hour in which nothing happens", n)
 		}
@@ -482,7 +498,8 @@ func TestManyObjectsOneGoroutine(t *testing.T) {
 }
 
 func TestOrchestrationsAreAnnounced(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t, "a")
 		s := events.Subscribe("test", func(e *event.Envelope) bool {
 			return strings.HasPrefix(e.Kind, "ObjectOrchestration") || strings.HasPrefix(e.Kind, "SetInstanceMonitor")

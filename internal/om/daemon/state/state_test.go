@@ -3,6 +3,7 @@ package state_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -203,7 +204,7 @@ func TestNodesThatLeaveDisappear(t *testing.T) {
 
 func BenchmarkSetInstanceStatus(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			s := state.New("n1", bus.New("n1"))
 			for i := range n {
 				s.SetInstanceConfig(svc(fmt.Sprintf("s%d", i)), "n1", config())

@@ -32,14 +32,8 @@ func (e *Engine) Plan(ctx context.Context, p object.Path, r Request) (Plan, erro
 func (l *loaded) plan(ctx context.Context, r Request) ([]Set, error) {
 	all := make([]facts, len(l.resources))
 	for i, m := range l.resources {
-		all[i] = m.facts()
-	}
-	// A wrong filter is told before anything is looked at.
-	if _, err := build(all, l.parallel, r); err != nil {
-		return nil, err
-	}
-	for i, m := range l.resources {
 		s := l.state(ctx, m)
+		all[i] = m.facts()
 		all[i].status, all[i].provisioned = s.Status, s.Provisioned.State
 	}
 	return build(all, l.parallel, r)
@@ -64,6 +58,14 @@ func (e *Engine) admit(p object.Path, r Request) (*loaded, error) {
 	}
 	if l.settings.Disable {
 		return nil, fmt.Errorf("%s: %s is refused: the object is disabled: set DEFAULT.disable to false first", p, r.Action)
+	}
+	// A wrong filter is a refusal: nothing is looked at, nothing is logged.
+	all := make([]facts, len(l.resources))
+	for i, m := range l.resources {
+		all[i] = m.facts()
+	}
+	if _, err := build(all, l.parallel, r); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", p, r.Action, err)
 	}
 	return l, l.production(r.Action)
 }

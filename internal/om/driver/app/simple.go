@@ -107,7 +107,7 @@ func (a *simple) Start(ctx context.Context) error {
 // executed waits until the new process has written who it is and has become the
 // command, or has ended.
 func (a *simple) executed(ctx context.Context, pid int) error {
-	often := retry.Policy{Interval: time.Millisecond, Max: 20 * time.Millisecond}
+	often := retry.Policy{Interval: time.Millisecond, Max: 2 * time.Millisecond}
 	return retry.Until(ctx, often, func(context.Context) (bool, error) {
 		r, err := launch.ReadRecord(a.record())
 		if err == nil && r.Pid == pid {

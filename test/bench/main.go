@@ -9,13 +9,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"text/tabwriter"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/cli/output"
 )
 
 func main() {
@@ -56,18 +59,17 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		found, err := measure(ctx, bench{om: om, hello: hello, work: work})
 		rows = append(rows, found...)
 		if err != nil {
-			print(out, rows)
-			return err
+			return errors.Join(err, report(out, rows))
 		}
 	}
-	return print(out, rows)
+	return report(out, rows)
 }
 
-func print(out io.Writer, rows []row) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FIGURE\tMEASURED\tAIM")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.what, r.figure, r.aim)
+func report(out io.Writer, rows []row) error {
+	columns := []output.Column[row]{
+		{Name: "FIGURE", Value: func(r row) any { return r.what }},
+		{Name: "MEASURED", Value: func(r row) any { return r.figure }},
+		{Name: "AIM", Value: func(r row) any { return r.aim }},
 	}
-	return w.Flush()
+	return output.Write(&iostreams.Streams{Out: out}, "", columns, rows, nil)
 }

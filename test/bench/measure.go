@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (int, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +63,7 @@ const grace = 100 * time.Millisecond
 
 // actions measures the start and the stop of an app.simple.
 func actions(ctx context.Context, b bench) ([]row, error) {
-	a, err := newAgent(b, "act")
+	a, err := newAgent(ctx, b, "act")
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func actions(ctx context.Context, b bench) ([]row, error) {
 func fewObjects(ctx context.Context, b bench) ([]row, error) {
 	var rows []row
 	for _, n := range []int{1, 100} {
-		a, err := newAgent(b, strconv.Itoa(n))
+		a, err := newAgent(ctx, b, strconv.Itoa(n))
 		if err != nil {
 			return rows, err
 		}
@@ -151,7 +151,7 @@ const many = 500
 
 // manyObjects measures a daemon with many objects.
 func manyObjects(ctx context.Context, b bench) ([]row, error) {
-	a, err := newAgent(b, "many")
+	a, err := newAgent(ctx, b, "many")
 	if err != nil {
 		return nil, err
 	}

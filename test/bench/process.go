@@ -65,13 +65,13 @@ type agent struct {
 }
 
 // newAgent makes the root of an agent whose listener has a free port.
-func newAgent(b bench, name string) (*agent, error) {
+func newAgent(ctx context.Context, b bench, name string) (*agent, error) {
 	a := &agent{om: b.om, root: filepath.Join(b.work, name)}
 	a.env = append(os.Environ(), "OSVC_ROOT_PATH="+a.root)
 	if err := os.MkdirAll(filepath.Join(a.root, "etc"), 0o700); err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}

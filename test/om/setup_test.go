@@ -2,6 +2,7 @@ package om_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -73,7 +74,7 @@ func (r *portRange) take() (int, error) {
 		if r.next > lastPort {
 			r.next = firstPort
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(r.next))
+		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:"+strconv.Itoa(r.next))
 		if err == nil {
 			return r.next, l.Close()
 		}

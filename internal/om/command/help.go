@@ -93,22 +93,19 @@ func (b *builder) listCommands(w *strings.Builder, cmd *cobra.Command) {
 
 // rootText explains the program and lists what follows a selector.
 func (b *builder) rootText() string {
-	text := b.tree.Short + "."
-	for _, s := range b.tree.Subsystems {
-		if !s.Selects || s.Kind != "" {
-			continue
-		}
-		var words []string
-		for _, v := range s.Verbs {
-			if !v.Hidden && v.New(b.tree.Backend) != nil {
-				words = append(words, v.Path)
-			}
-		}
-		slices.Sort(words)
-		text += fmt.Sprintf("\n\n%[1]s <selector> <verb> acts on objects: %[1]s hello start, %[1]s 'web*' ls. The verbs:\n%[2]s",
-			b.tree.Name, indent(strings.Join(fold(commas(words), 76), "\n")))
+	i := slices.IndexFunc(b.tree.Subsystems, func(s Subsystem) bool { return s.Selects && s.Kind == "" })
+	if i < 0 {
+		return b.tree.Short + "."
 	}
-	return text
+	var words []string
+	for _, v := range b.tree.Subsystems[i].Verbs {
+		if !v.Hidden && v.New(b.tree.Backend) != nil {
+			words = append(words, v.Path)
+		}
+	}
+	slices.Sort(words)
+	return b.tree.Short + "." + fmt.Sprintf("\n\n%[1]s <selector> <verb> acts on objects: %[1]s hello start, %[1]s 'web*' ls. The verbs:\n%[2]s",
+		b.tree.Name, indent(strings.Join(fold(commas(words), 76), "\n")))
 }
 
 // paragraphs folds each paragraph of a text at width.

@@ -64,7 +64,7 @@ func daemonVerbs() []verb.Verb {
 	verbs := append(daemon.Lifecycle(), daemon.History()...)
 	return append(verbs,
 		daemon.Events(false),
-		daemon.Auth,
+		daemon.Auth, daemon.Authority,
 		log.Verb("logs", "Print the log of the node", verb.Args{}, log.Everything),
 		log.Verb("session logs", "Print what a session logged", verb.Args{Use: "SESSION_ID", Min: 1, Max: 1}, log.Session),
 		log.Verb("exec logs", "Print what a run logged", verb.Args{Use: "EXEC_ID", Min: 1, Max: 1}, log.Exec),
@@ -81,6 +81,6 @@ func topics() map[string]string {
 		"exec":          "Look at the runs of the daemon",
 		"session":       "Look at the submitted commands",
 		"orchestration": "Look at the orchestrations",
-		"auth":          "Make tokens",
+		"auth":          "Make what clients of the API need",
 	}
 }

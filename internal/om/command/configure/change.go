@@ -2,7 +2,6 @@ package configure
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -58,10 +57,9 @@ func (u *update) Run(ctx context.Context, c *verb.Call) error {
 			outcomes.fail(len(paths), p, err)
 			continue
 		}
-		if outcome.Changed {
-			fmt.Fprintln(c.Streams.Out, "committed")
+		if err := tell(c, outcome); err != nil {
+			return err
 		}
-		warn(c, outcome.Warnings)
 	}
 	return outcomes.err()
 }

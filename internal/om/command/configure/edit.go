@@ -2,7 +2,6 @@ package configure
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -42,10 +41,9 @@ func (e *edit) Run(ctx context.Context, c *verb.Call) error {
 		if err != nil {
 			return err
 		}
-		if outcome.Changed {
-			fmt.Fprintln(c.Streams.Out, "committed")
+		if err := tell(c, outcome); err != nil {
+			return err
 		}
-		warn(c, outcome.Warnings)
 	}
 	return nil
 }

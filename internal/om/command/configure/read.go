@@ -121,7 +121,9 @@ func (g *get) Run(ctx context.Context, c *verb.Call) error {
 	}
 	if !c.Structured() && len(paths) == 1 && len(g.query.Keywords) == 1 {
 		for _, i := range items {
-			fmt.Fprintln(c.Streams.Out, output.Text(g.shown(i)))
+			if err := c.Print(output.Text(g.shown(i))); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
@@ -169,8 +171,7 @@ func (m *mtime) Run(ctx context.Context, c *verb.Call) error {
 		rows = append(rows, row{p.String(), file.ModTime.Local().Format(api.TimeHeader)})
 	}
 	if !c.Structured() && len(rows) == 1 {
-		_, err := fmt.Fprintln(c.Streams.Out, rows[0].mtime)
-		return err
+		return c.Print(rows[0].mtime)
 	}
 	return verb.Write(c, []output.Column[row]{
 		{Name: "OBJECT", Value: func(r row) any { return r.object }},
@@ -208,8 +209,7 @@ func (d *doc) Run(ctx context.Context, c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.Streams.Out, strings.TrimRight(text, "\n"))
-	return err
+	return c.Print(strings.TrimRight(text, "\n"))
 }
 
 // Named is the target of a selection of objects.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -75,13 +74,19 @@ func keyOf(a keyword.Alert) string {
 	}
 }
 
-// warn prints the warnings of a configuration that was committed all the same.
-func warn(c *verb.Call, alerts []keyword.Alert) { Warn(c.Streams.Err, alerts) }
+// tell says what a commit did.
+func tell(c *verb.Call, o Outcome) error {
+	Warn(c, o.Warnings)
+	if !o.Changed {
+		return nil
+	}
+	return c.Print("committed")
+}
 
-// Warn prints warnings, one a line.
-func Warn(w io.Writer, alerts []keyword.Alert) {
+// Warn prints the warnings of a configuration that was committed all the same.
+func Warn(c *verb.Call, alerts []keyword.Alert) {
 	for _, a := range alerts {
-		fmt.Fprintf(w, "Warning: %s: %s: %s\n", keyOf(a), a.Kind, a.Comment)
+		c.Say("Warning: %s: %s: %s", keyOf(a), a.Kind, a.Comment)
 	}
 }
 

@@ -4,7 +4,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -68,7 +67,7 @@ func Lifecycle() []verb.Verb {
 				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
 					started, err := h.StartDaemon(ctx, limit)
 					if err == nil && !started {
-						say(c, "the daemon is already running")
+						c.Say("the daemon is already running")
 					}
 					return err
 				}, usage: "give up after this long", limit: 30 * time.Second}
@@ -80,7 +79,7 @@ func Lifecycle() []verb.Verb {
 				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
 					stopped, err := h.StopDaemon(ctx, limit)
 					if err == nil && !stopped {
-						say(c, "the daemon is not running")
+						c.Say("the daemon is not running")
 					}
 					return err
 				}, usage: "give up after this long", limit: 30 * time.Second}
@@ -161,9 +160,3 @@ type run struct{ host Host }
 func (*run) Flags(*pflag.FlagSet) {}
 
 func (r *run) Run(ctx context.Context, c *verb.Call) error { return r.host.RunDaemon(ctx, c) }
-
-func say(c *verb.Call, message string) {
-	if !c.Quiet {
-		fmt.Fprintln(c.Streams.Err, message)
-	}
-}

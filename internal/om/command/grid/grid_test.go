@@ -19,7 +19,7 @@ func cells(words ...string) []grid.Cell {
 	return out
 }
 
-func print(t *testing.T, set func(*iostreams.Streams), rows ...grid.Row) string {
+func written(t *testing.T, set func(*iostreams.Streams), rows ...grid.Row) string {
 	t.Helper()
 	s, _, out, _ := iostreams.Test()
 	if set != nil {
@@ -33,7 +33,7 @@ func print(t *testing.T, set func(*iostreams.Streams), rows ...grid.Row) string 
 
 func TestColumnsAreAlignedWithoutTrailingBlanks(t *testing.T) {
 	t.Parallel()
-	got := print(t, nil,
+	got := written(t, nil,
 		grid.Row{Cells: cells("name", "up", "")},
 		grid.Row{Cells: cells("é", "", "x")},
 		grid.Row{Cells: cells("a long remark that widens nothing"), Loose: true},
@@ -46,7 +46,7 @@ func TestColumnsAreAlignedWithoutTrailingBlanks(t *testing.T) {
 
 func TestWideCharactersTakeTwoColumns(t *testing.T) {
 	t.Parallel()
-	got := print(t, nil, grid.Row{Cells: cells("日本", "x")}, grid.Row{Cells: cells("abcd", "x")})
+	got := written(t, nil, grid.Row{Cells: cells("日本", "x")}, grid.Row{Cells: cells("abcd", "x")})
 	if diff := cmp.Diff("日本  x\nabcd  x\n", got); diff != "" {
 		t.Error(diff)
 	}
@@ -54,7 +54,7 @@ func TestWideCharactersTakeTwoColumns(t *testing.T) {
 
 func TestColumnsEmptyEverywhereTakeNoRoom(t *testing.T) {
 	t.Parallel()
-	got := print(t, nil, grid.Row{Cells: cells("a", "", "b")})
+	got := written(t, nil, grid.Row{Cells: cells("a", "", "b")})
 	if diff := cmp.Diff("a  b\n", got); diff != "" {
 		t.Error(diff)
 	}
@@ -62,7 +62,7 @@ func TestColumnsEmptyEverywhereTakeNoRoom(t *testing.T) {
 
 func TestATerminalCutsAndColours(t *testing.T) {
 	t.Parallel()
-	got := print(t, func(s *iostreams.Streams) { s.OutTTY, s.Width, s.Color = true, 6, true }, grid.Row{Cells: cells("abcd", "efgh")})
+	got := written(t, func(s *iostreams.Streams) { s.OutTTY, s.Width, s.Color = true, 6, true }, grid.Row{Cells: cells("abcd", "efgh")})
 	if diff := cmp.Diff("\x1b[32mabcd\x1b[0m\n", got); diff != "" {
 		t.Error(diff)
 	}
@@ -86,7 +86,7 @@ func TestATreeDrawsItsBranches(t *testing.T) {
   └ app#1  down
       error: x
 `
-	if diff := cmp.Diff(want, print(t, nil, root.Rows()...)); diff != "" {
+	if diff := cmp.Diff(want, written(t, nil, root.Rows()...)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -101,14 +101,20 @@ type declaration struct {
 
 func declarations() []declaration {
 	return []declaration{
-		{name: "start", walks: true, locks: true, rollback: true, short: "Start the instance on this node, now",
-			long: "Start the resources of the local instance, in order, and print each step. A failure stops what this action started, unless --disable-rollback. The cluster counterpart is: om <selector> start."},
-		{name: "stop", walks: true, locks: true, short: "Stop the instance on this node, now",
-			long: "Stop the resources of the local instance, in reverse order, and print each step."},
+		{
+			name: "start", walks: true, locks: true, rollback: true, short: "Start the instance on this node, now",
+			long: "Start the resources of the local instance, in order, and print each step. A failure stops what this action started, unless --disable-rollback. The cluster counterpart is: om <selector> start.",
+		},
+		{
+			name: "stop", walks: true, locks: true, short: "Stop the instance on this node, now",
+			long: "Stop the resources of the local instance, in reverse order, and print each step.",
+		},
 		{name: "restart", walks: true, locks: true, rollback: true, short: "Stop then start the instance on this node"},
-		{name: "provision", aliases: []string{"prov"}, walks: true, locks: true, rollback: true, provisions: true,
+		{
+			name: "provision", aliases: []string{"prov"}, walks: true, locks: true, rollback: true, provisions: true,
 			short: "Make what the resources describe, and start them",
-			long:  "Make what the resources describe, then start them. Without --leader, this node is a follower: what is shared between nodes is skipped. With --state-only, nothing is made: the resources are only flagged provisioned."},
+			long:  "Make what the resources describe, then start them. Without --leader, this node is a follower: what is shared between nodes is skipped. With --state-only, nothing is made: the resources are only flagged provisioned.",
+		},
 		{name: "unprovision", aliases: []string{"unprov"}, walks: true, locks: true, provisions: true, short: "Destroy what provisioning made: the data is lost"},
 		{name: "run", also: []string{"run"}, walks: true, locks: true, confirms: true, short: "Run the tasks of the instance"},
 		{name: "freeze", short: "Forbid the daemon to act on the instance by itself"},
@@ -117,8 +123,10 @@ func declarations() []declaration {
 		{name: "startstandby", also: []string{"startstandby"}, walks: true, locks: true, rollback: true, short: "Start the standby resources of the instance"},
 		{name: "shutdown", also: []string{"shutdown"}, walks: true, locks: true, short: "Stop the instance, standby resources included"},
 		{name: "boot", hidden: true, walks: true, locks: true, short: "Deactivate what the system activated at boot"},
-		{name: "delete", aliases: []string{"del"}, locks: true, short: "Delete the configuration of the object on this node",
-			long: "Delete the configuration of the object on this node. Nothing is stopped nor unprovisioned: see purge."},
+		{
+			name: "delete", aliases: []string{"del"}, locks: true, short: "Delete the configuration of the object on this node",
+			long: "Delete the configuration of the object on this node. Nothing is stopped nor unprovisioned: see purge.",
+		},
 		{name: "purge", locks: true, localOnly: true, short: "Unprovision the instance and delete it: the data is lost"},
 	}
 }
@@ -247,7 +255,6 @@ type submitted struct {
 	path object.Path
 	node string
 	ids  api.InstanceActionAccepted
-	err  error
 }
 
 func (a *act) submit(ctx context.Context, c *verb.Call, nodes []string, paths []object.Path) error {

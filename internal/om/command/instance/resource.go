@@ -51,7 +51,7 @@ func Resources() []verb.Verb {
 			New:   verb.Needs(func(e Enterer) verb.Runner { return &enter{enterer: e} }),
 		},
 	}
-	for _, group := range strings.Fields(groupOrder) {
+	for group := range strings.FieldsSeq(groupOrder) {
 		verbs = append(verbs, verb.Verb{
 			Path: group + " info", Hidden: true, Kinds: runs, Args: verb.Args{Use: "[INDEX]", Max: 1},
 			Short: "List what the " + group + " resources say they are made of", New: informing(group),

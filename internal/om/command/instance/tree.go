@@ -115,9 +115,9 @@ func StatusStyle(s cluster.Status) grid.Style {
 		return grid.Bad
 	case cluster.Warn:
 		return grid.Warn
-	default:
-		return grid.Faint
+	case cluster.Undef, cluster.NotApplicable, cluster.StandbyUpWithUp, cluster.StandbyUpWithDown:
 	}
+	return grid.Faint
 }
 
 func logCell(entry cluster.ResourceLogEntry) grid.Cell {

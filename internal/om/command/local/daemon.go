@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,7 +113,7 @@ func (b *Backend) StopDaemon(ctx context.Context, limit time.Duration) (bool, er
 // gone waits until the process of a daemon has ended.
 func (b *Backend) gone(ctx context.Context, pid int) error {
 	return retry.Until(ctx, soon(), func(ctx context.Context) (bool, error) {
-		if _, err := os.Stat(filepath.Join("/proc", fmt.Sprint(pid))); err == nil && pid > 0 && !zombie(pid) {
+		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); err == nil && pid > 0 && !zombie(pid) {
 			return false, nil
 		}
 		return b.Alive(ctx) != nil, nil
@@ -121,7 +122,7 @@ func (b *Backend) gone(ctx context.Context, pid int) error {
 
 // zombie tells whether the process has ended and waits for its parent.
 func zombie(pid int) bool {
-	stat, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "stat"))
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return true
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/command/grid"
+	"github.com/holdfast-ops/holdfast/internal/om/command/instance"
 )
 
 // Board is a picture of the cluster.
@@ -107,10 +108,10 @@ func (b Board) nodeRows(nodes []string) []grid.Row {
 			return grid.Text(strconv.FormatFloat(n.Stats.Load15M, 'f', 1, 64), grid.Plain)
 		})),
 		line(" mem", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
-			return share(n.Stats.MemAvailPct, n.Stats.MemTotalMB, uint64(max(n.Config.MinAvailMemPct, 0))) //nolint:gosec // not negative
+			return share(n.Stats.MemAvailPct, n.Stats.MemTotalMB, uint64(max(n.Config.MinAvailMemPct, 0)))
 		})),
 		line(" swap", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
-			return share(n.Stats.SwapAvailPct, n.Stats.SwapTotalMB, uint64(max(n.Config.MinAvailSwapPct, 0))) //nolint:gosec // not negative
+			return share(n.Stats.SwapAvailPct, n.Stats.SwapTotalMB, uint64(max(n.Config.MinAvailSwapPct, 0)))
 		})),
 		line("state", nil, nil, nodes, of(nodeState)),
 	}
@@ -166,7 +167,7 @@ func (b Board) objects(nodes []string) []grid.Row {
 // objectState is the availability of an object, with its alerts.
 func objectState(o cluster.Object) grid.Cell {
 	var c marks
-	c.add(o.Avail.String(), statusStyle(o.Avail))
+	c.add(o.Avail.String(), instance.StatusStyle(o.Avail))
 	if o.PlacementState == "non-optimal" {
 		c.add("^", grid.Bad)
 	}

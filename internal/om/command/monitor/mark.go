@@ -25,7 +25,7 @@ func Marks(i cluster.Instance) grid.Cell {
 		c.add("x", grid.Bad)
 	case cluster.Warn:
 		c.add("!!", grid.Warn)
-	default:
+	case cluster.Undef, cluster.NotApplicable, cluster.StandbyUpWithUp, cluster.StandbyUpWithDown:
 		c.add("/", grid.Faint)
 	}
 	if status.Overall.Plain() == cluster.Warn && status.Avail.Plain() != cluster.Warn {
@@ -75,19 +75,6 @@ func (m *marks) word(text string, style grid.Style) {
 func (m *marks) expect(goal string) {
 	if goal != "" && goal != "none" && goal != "init" {
 		m.word(">"+goal, grid.Strong)
-	}
-}
-
-func statusStyle(s cluster.Status) grid.Style {
-	switch s.Plain() {
-	case cluster.Up, cluster.StandbyUp:
-		return grid.Good
-	case cluster.Down, cluster.StandbyDown:
-		return grid.Bad
-	case cluster.Warn:
-		return grid.Warn
-	default:
-		return grid.Faint
 	}
 }
 

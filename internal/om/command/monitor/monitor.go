@@ -4,6 +4,7 @@ package monitor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -117,6 +118,10 @@ func follow(ctx context.Context, s Source, changes chan<- error) {
 		case changes <- nil:
 		default:
 		}
+	}
+	select {
+	case changes <- errors.New("the daemon ended the stream of events"):
+	case <-ctx.Done():
 	}
 }
 

@@ -132,9 +132,9 @@ func (cr *create) Run(ctx context.Context, c *verb.Call) error {
 		if err != nil {
 			return err
 		}
-		configure.Warn(c.Streams.Err, made.Warnings)
-		if !cr.provision && !c.Quiet {
-			next(c.Streams.Err, p, made)
+		configure.Warn(c, made.Warnings)
+		if !cr.provision {
+			next(c, p, made)
 		}
 	}
 	if !cr.provision {
@@ -255,14 +255,14 @@ func pairs(words []string) (map[string]string, error) {
 }
 
 // next says what state a new object is in and which command moves it.
-func next(w io.Writer, p object.Path, made Created) {
+func next(c *verb.Call, p object.Path, made Created) {
 	if !p.Kind.Runs() || made.Orchestrate != "ha" {
 		return
 	}
-	state, move := "stopped: the daemon starts it once it is provisioned", fmt.Sprintf("om %s provision", p)
+	state := "stopped: the daemon starts it once it is provisioned"
 	if made.Frozen {
 		state = "frozen: the daemon does not start it yet"
 	}
-	fmt.Fprintf(w, "%s is created, not provisioned and %s.\nTo provision and start it: %s. If what it describes exists already: om %s unfreeze; om %s start.\n",
-		p, state, move, p, p)
+	c.Say("%[1]s is created, not provisioned and %[2]s.\n"+
+		"To provision and start it: om %[1]s provision. If what it describes exists already: om %[1]s unfreeze; om %[1]s start.", p, state)
 }

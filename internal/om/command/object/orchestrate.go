@@ -62,18 +62,24 @@ type declared struct {
 
 func actions() []declared {
 	return []declared{
-		{name: "start", runs: true, short: "Start the object where its placement says",
-			long: "Ask the cluster to start the object. The flag left by a stop is cleared; a freeze is left as it is."},
-		{name: "stop", runs: true, short: "Stop the object wherever it runs",
-			long: "Ask the cluster to stop the object, and flag it stopped on purpose so that the daemon leaves it down until a start is asked for."},
+		{
+			name: "start", runs: true, short: "Start the object where its placement says",
+			long: "Ask the cluster to start the object. The flag left by a stop is cleared; a freeze is left as it is.",
+		},
+		{
+			name: "stop", runs: true, short: "Stop the object wherever it runs",
+			long: "Ask the cluster to stop the object, and flag it stopped on purpose so that the daemon leaves it down until a start is asked for.",
+		},
 		{name: "restart", runs: true, short: "Stop then start the object"},
 		{name: "freeze", short: "Forbid the daemon to act on the object by itself"},
 		{name: "unfreeze", also: []string{"thaw"}, short: "Let the daemon act on the object by itself"},
 		{name: "provision", aliases: []string{"prov"}, runs: true, short: "Make what the configuration describes, and start it"},
 		{name: "unprovision", aliases: []string{"unprov"}, runs: true, short: "Destroy what provisioning made: the data is lost"},
 		{name: "purge", short: "Stop, unprovision and delete the object: the data is lost"},
-		{name: "delete", aliases: []string{"del"}, short: "Delete the configuration of the object on every node",
-			long: "Delete the configuration of the object on every node. Nothing is stopped nor unprovisioned: see purge."},
+		{
+			name: "delete", aliases: []string{"del"}, short: "Delete the configuration of the object on every node",
+			long: "Delete the configuration of the object on every node. Nothing is stopped nor unprovisioned: see purge.",
+		},
 		{name: "clear", short: "Forget a failure, so that the daemon tries again"},
 		{name: "abort", short: "Abort the orchestration in progress"},
 	}
@@ -187,7 +193,7 @@ func named(a answer) error {
 }
 
 // ended waits for the orchestrations that were accepted.
-func ended(ctx context.Context, c *verb.Call, o Orchestrator, answers []answer, w waiting) error {
+func ended(ctx context.Context, c *verb.Call, o Orchestrator, answers []answer, w waiting) (err error) {
 	if !w.wait && !w.watch {
 		return nil
 	}
@@ -195,7 +201,7 @@ func ended(ctx context.Context, c *verb.Call, o Orchestrator, answers []answer, 
 		watching, stop := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func() { done <- watcher.WatchObjects(watching, c, c.Selector) }()
-		defer func() { stop(); <-done }()
+		defer func() { stop(); err = errors.Join(err, <-done) }()
 	}
 	errs := make([]error, len(answers))
 	var group sync.WaitGroup

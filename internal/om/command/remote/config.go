@@ -105,8 +105,13 @@ func document(items []api.KeywordDefinition, depth int) string {
 		fmt.Fprintf(&b, "%s %s.%s\n\n", strings.Repeat("#", depth+1), d.Section, d.Option)
 		fmt.Fprintf(&b, "%s\n\n", strings.TrimSpace(d.Text))
 		for _, fact := range []struct{ name, value string }{
-			{"type", d.Converter}, {"default", d.Default}, {"candidates", strings.Join(d.Candidates, ", ")}, {"example", d.Example},
-			{"drivers", strings.Join(d.Types, ", ")}, {"depends on", strings.Join(d.Depends, ", ")}, {"deprecated", d.Deprecated},
+			{"type", d.Converter},
+			{"default", d.Default},
+			{"candidates", strings.Join(d.Candidates, ", ")},
+			{"example", d.Example},
+			{"drivers", strings.Join(d.Types, ", ")},
+			{"depends on", strings.Join(d.Depends, ", ")},
+			{"deprecated", d.Deprecated},
 		} {
 			if fact.value != "" {
 				fmt.Fprintf(&b, "* %s: %s\n", fact.name, fact.value)

@@ -80,13 +80,19 @@ func (c *Call) selectorHint() string {
 	return "-s <selector>, or -s '**' for every one"
 }
 
+// atOnce is how many objects a command acts on at the same time.
+const atOnce = 32
+
 // Each does something to every object at the same time and joins the errors,
 // each with the path of its object when there are several.
 func Each(ctx context.Context, paths []object.Path, do func(ctx context.Context, p object.Path) error) error {
 	errs := make([]error, len(paths))
+	slots := make(chan struct{}, atOnce)
 	var group sync.WaitGroup
 	for i, p := range paths {
 		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			err := do(ctx, p)
 			if err != nil && len(paths) > 1 {
 				err = fmt.Errorf("%s: %w", p, err)
@@ -108,4 +114,18 @@ func Write[T any](c *Call, columns []output.Column[T], rows []T, data any) error
 // programs, which a human rendering must not replace.
 func (c *Call) Structured() bool {
 	return c.Format != "" && c.Format != "auto" && c.Format != "table"
+}
+
+// Say tells the user something beside the result, on the standard error, unless
+// the command must be quiet. That nobody reads it is no failure.
+func (c *Call) Say(format string, a ...any) {
+	if !c.Quiet {
+		_, _ = fmt.Fprintf(c.Streams.Err, format+"\n", a...)
+	}
+}
+
+// Print prints a line of the result.
+func (c *Call) Print(text string) error {
+	_, err := fmt.Fprintln(c.Streams.Out, text)
+	return err
 }

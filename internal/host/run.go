@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 )
@@ -16,6 +17,9 @@ type Cmd struct {
 	// OnLine receives each line of output as it comes; stderr tells which stream.
 	// When nil the output is only collected (at most 1 MiB a stream, the end kept).
 	OnLine func(stderr bool, line string)
+	// Capture receives the whole output of a command left running, which goes to
+	// /dev/null without it. The command keeps its own hold of the file.
+	Capture *os.File
 }
 
 // Output is what a finished command printed.
@@ -37,7 +41,7 @@ type Runner interface {
 	// after a grace of two seconds, and the error wraps ctx.Err().
 	Run(ctx context.Context, c Cmd) (Output, error)
 	// Start leaves the command running in a session of its own, its input and
-	// output on /dev/null, and returns once it was executed.
+	// output on /dev/null (see Capture), and returns once it was executed.
 	Start(c Cmd) (Process, error)
 }
 

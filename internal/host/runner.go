@@ -92,6 +92,9 @@ func (runner) Start(c Cmd) (Process, error) {
 	}
 	cmd := command(context.Background(), c)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if c.Capture != nil {
+		cmd.Stdout, cmd.Stderr = c.Capture, c.Capture
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, startError(c, err)
 	}

@@ -39,6 +39,9 @@ const DefaultMaxParallel = 10
 // DefaultPriority is that of a job that has none; lower runs first.
 const DefaultPriority = 50
 
+// lastLines is how many lines of a failed command its error carries.
+const lastLines = 5
+
 // Origins of a job.
 const (
 	OriginAPI       = "daemon/api"
@@ -173,7 +176,12 @@ func (x *Executor) dispatch() {
 
 func (x *Executor) run(t *task) {
 	defer x.dispatch()
-	p, err := x.o.Host.Runner.Start(host.Cmd{Argv: t.argv, Env: x.environ(t)})
+	output, err := newCapture()
+	if err != nil {
+		x.o.Log.Warn("the output of an exec is lost", slog.Any("err", err))
+	}
+	defer output.close()
+	p, err := x.o.Host.Runner.Start(host.Cmd{Argv: t.argv, Env: x.environ(t), Capture: output.file})
 	if err != nil {
 		x.release()
 		x.end(t, -1, fmt.Errorf("run %s: %w", t.record.Command, err))
@@ -191,6 +199,10 @@ func (x *Executor) run(t *task) {
 
 	err = p.Wait()
 	x.release()
+	var exit *host.ExitError
+	if errors.As(err, &exit) && exit.Stderr == "" {
+		exit.Stderr = lastWords(output.tail())
+	}
 	x.end(t, exitCode(err), err)
 }
 
@@ -234,6 +246,16 @@ func (x *Executor) end(t *task, code int, err error) {
 	if t.job.Done != nil {
 		t.job.Done(Outcome{Record: done, Err: err})
 	}
+}
+
+// lastWords are the last lines of an output, those that matter: a command ends
+// with what went wrong.
+func lastWords(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	if n := len(lines) - lastLines; n > 0 {
+		lines = lines[n:]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // environ is what the child learns of what it is part of.

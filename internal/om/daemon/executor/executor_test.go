@@ -385,5 +385,20 @@ func TestKillReachesTheSessionOfTheChild(t *testing.T) {
 	}
 }
 
+func TestTheLastWordsOfAFailedCommandAreKept(t *testing.T) {
+	t.Parallel()
+	x := executor.New(executor.Options{
+		Host: host.Host{Runner: host.NewRunner(), Hostname: "n1", Self: "/bin/sh"}, Bus: bus.New("n1"), Log: slog.New(slog.DiscardHandler),
+	})
+	ids, err := x.Submit(t.Context(), executor.Job{Args: []string{"-c", "seq 1000; echo out of luck >&2; exit 3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.Wait(t.Context(), ids.ExecID)
+	if err != nil || *r.ExitCode != 3 || !strings.HasSuffix(r.Error, "exit status 3: 997\n998\n999\n1000\nout of luck") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
 // pass lets virtual time go by.
 func pass(d time.Duration) { <-time.NewTimer(d).C }

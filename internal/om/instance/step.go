@@ -52,8 +52,8 @@ func (x *execution) skipped(m *member, s Step) error {
 		return nil
 	case s.Verb == Start:
 		return lower(x.flags.stoppedResource(m.RID))
-	case s.Verb == Stop && s.Skip != "standby":
-		return x.flagStopped(m)
+	case (s.Verb == Stop || s.Verb == Shutdown) && s.Skip != "standby":
+		return errors.Join(x.flagStopped(m), x.ungroup(m))
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (x *execution) start(ctx context.Context, m *member) error {
 		return driver.Start(ctx)
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, x.ungroup(m)) // nothing may have come of it
 	}
 	return x.flagMade(m)
 }

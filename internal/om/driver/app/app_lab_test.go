@@ -54,6 +54,30 @@ func TestSimpleGrouped(t *testing.T) {
 		}
 	})
 
+	t.Run("nothing is left of a group whose process died by itself, or never ran", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct{ config, verb string }{
+			{"start = /bin/sleep 0.2\n", "dies"}, {"start = /bin/false\nstart_grace = 10s\n", "fails"},
+		} {
+			var log strings.Builder
+			f := drivertest.New(t, grouped(c.config), &log)
+			if err := f.Do(instance.Start); (err != nil) != (c.verb == "fails") {
+				t.Fatalf("a start that %s: %v", c.verb, err)
+			}
+			_, after, _ := strings.Cut(log.String(), "--pg ")
+			group, _, _ := strings.Cut(after, " ")
+			for f.Resource().Status == cluster.Up {
+				if t.Context().Err() != nil {
+					t.Fatal("still up")
+				}
+			}
+			f.Must(instance.Stop)
+			if _, err := os.Stat(tree.Dir(group)); group == "" || !os.IsNotExist(err) {
+				t.Errorf("a start that %s leaves the group %q behind: %v", c.verb, group, err)
+			}
+		}
+	})
+
 	t.Run("what escaped a dead process is told and ended", func(t *testing.T) {
 		t.Parallel()
 		f := drivertest.New(t, grouped("start = setsid sleep 306 & exec sleep 0.2 | cat\n"), nil)

@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -172,10 +171,9 @@ func (t *Tree) Delete(group string) error {
 	if err := removeTree(dir); err != nil {
 		return fmt.Errorf("delete control group %s: %w", group, err)
 	}
-	for up := filepath.Dir(dir); up != filepath.Clean(t.mount) && strings.HasPrefix(up, t.mount); up = filepath.Dir(up) {
-		if unix.Rmdir(up) != nil {
-			break // in use, or not ours: either way it stays
-		}
+	up := filepath.Dir(dir)
+	for up != filepath.Clean(t.mount) && unix.Rmdir(up) == nil {
+		up = filepath.Dir(up)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
@@ -68,8 +69,10 @@ type Options struct {
 
 // Discovery reads the disk into the state. Its methods are safe for concurrent use.
 type Discovery struct {
-	o     Options
-	ready chan struct{}
+	o         Options
+	ready     chan struct{}
+	watcher   func() (*fsnotify.Watcher, error)
+	pollEvery time.Duration // when it cannot be watched
 
 	mu      sync.Mutex
 	objects map[object.Path]*known
@@ -91,7 +94,10 @@ var flagNames = [...]string{"frozen", "stopped"}
 // New returns a discovery. Nothing is read before [Discovery.Run] or
 // [Discovery.Refresh].
 func New(o Options) *Discovery {
-	return &Discovery{o: o, ready: make(chan struct{}), objects: map[object.Path]*known{}, site: map[string]fs.FileInfo{}}
+	return &Discovery{
+		o: o, ready: make(chan struct{}), watcher: newWatcher, pollEvery: pollEvery,
+		objects: map[object.Path]*known{}, site: map[string]fs.FileInfo{},
+	}
 }
 
 // Ready is closed once everything on disk was read.

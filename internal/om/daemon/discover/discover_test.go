@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -30,11 +33,30 @@ type bench struct {
 	state   *state.State
 	events  *bus.Subscription
 	watcher watcher
+	log     *logged
 	site    struct {
 		sync.Mutex
 		name string
 		err  error
 	}
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 type watcher struct {
@@ -83,9 +105,10 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	events := bus.New("n1")
 	b := &bench{t: t, paths: host.Paths{Root: t.TempDir()}, state: state.New("n1", events), events: events.Subscribe("test", nil)}
+	b.log = &logged{}
 	b.watcher.watched, b.watcher.requested = map[object.Path]bool{}, map[object.Path]int{}
 	b.Discovery = discover.New(discover.Options{
-		Paths: b.paths, Loader: b, Settings: b.settings, State: b.state, Bus: events, Evaluate: &b.watcher, Log: slog.New(slog.DiscardHandler),
+		Paths: b.paths, Loader: b, Settings: b.settings, State: b.state, Bus: events, Evaluate: &b.watcher, Log: slog.New(slog.NewTextHandler(b.log, nil)),
 	})
 	return b
 }
@@ -141,6 +164,20 @@ func (b *bench) await(kind, path string) *event.Envelope {
 			}
 		case <-deadline.C:
 			b.t.Fatalf("no %s of %q", kind, path)
+		}
+	}
+}
+
+// until reads events until the view is as wanted.
+func (b *bench) until(wanted func() bool) {
+	b.t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	for !wanted() {
+		select {
+		case <-b.events.C():
+		case <-deadline.C:
+			b.t.Fatal("the view is not as wanted")
 		}
 	}
 }
@@ -377,9 +414,7 @@ func TestSettingsThatChangeReachTheViewAndTheObjects(t *testing.T) {
 	b.site.Unlock()
 
 	b.write("cluster.conf", "y")
-	for b.state.View().Config.Name != "renamed" {
-		b.await("ClusterConfigUpdated", "")
-	}
+	b.until(func() bool { return b.state.View().Config.Name == "renamed" })
 	b.await("ConfigFileUpdated", "a") // read again: it may refer to them
 
 	b.site.Lock()
@@ -409,12 +444,52 @@ func TestManyFilesAtOnce(t *testing.T) {
 			want[name] = true
 		}
 	}
-	latest := time.NewTimer(20 * time.Second)
-	for len(b.state.View().Objects) < len(want) {
-		select {
-		case <-b.events.C():
-		case <-latest.C:
-			t.Fatalf("%d objects of %d", len(b.state.View().Objects), len(want))
+	b.until(func() bool { return len(b.state.View().Objects) == len(want) })
+}
+
+func TestWhatCannotBeWatchedIsLookedAt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Watch(func() (*fsnotify.Watcher, error) { return nil, syscall.EMFILE }, 10*time.Millisecond)
+	b.write("a.conf", "ha")
+	b.run()
+
+	if log := b.log.String(); !strings.Contains(log, "max_user_instances") || strings.Count(log, "cannot be watched") != 1 {
+		t.Errorf("said %s", log)
+	}
+	b.write("namespaces/ns1/svc/web.conf", "ha")
+	b.await("ObjectCreated", "ns1/svc/web")
+	if err := os.Remove(filepath.Join(b.paths.Etc(), "a.conf")); err != nil {
+		t.Fatal(err)
+	}
+	b.await("ObjectDeleted", "a")
+}
+
+func TestChangesTheKernelLostAreFound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	watcher := make(chan *fsnotify.Watcher, 1)
+	b.Watch(func() (*fsnotify.Watcher, error) {
+		w, err := fsnotify.NewWatcher()
+		watcher <- w
+		return w, err
+	}, time.Hour)
+	b.write("gone.conf", "ha")
+	b.run()
+	w := <-watcher
+	for _, dir := range w.WatchList() {
+		if err := w.Remove(dir); err != nil {
+			t.Fatal(err)
 		}
 	}
+	b.write("a.conf", "ha")
+	if err := os.Remove(filepath.Join(b.paths.Etc(), "gone.conf")); err != nil {
+		t.Fatal(err)
+	}
+
+	w.Errors <- fsnotify.ErrEventOverflow
+
+	b.until(func() bool { return b.config("a") != nil && b.config("gone") == nil })
+	b.write("b.conf", "ha") // watched again
+	b.await("ObjectCreated", "b")
 }

@@ -35,7 +35,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 	}
 	var events <-chan fsnotify.Event
 	var errs <-chan error
-	if fsw, err := fsnotify.NewBufferedWatcher(256); err != nil {
+	if fsw, err := d.watcher(); err != nil {
 		w.blind(err)
 	} else {
 		defer fsw.Close() //nolint:errcheck // nothing was written
@@ -53,7 +53,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 	pending := false
 	for {
 		if w.polling {
-			poll.Reset(pollEvery)
+			poll.Reset(d.pollEvery)
 		}
 		select {
 		case <-ctx.Done():
@@ -78,6 +78,8 @@ func (d *Discovery) Run(ctx context.Context) error {
 		}
 	}
 }
+
+func newWatcher() (*fsnotify.Watcher, error) { return fsnotify.NewBufferedWatcher(256) }
 
 // watching is the state of the loop of Run.
 type watching struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
 )
 
-// The library is the judge: it must see in our groups what we put there.
+// Another library, containerd/cgroups, is the judge: it must see in our groups what we put there.
 func TestRealTrees(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

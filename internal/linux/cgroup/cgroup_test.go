@@ -9,8 +9,16 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/opencontainers/cgroups"
+
 	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
 )
+
+// TestMain lets the library work on plain directories.
+func TestMain(m *testing.M) {
+	cgroups.TestMode = true
+	os.Exit(m.Run()) //nolint:forbidigo // how a test binary ends
+}
 
 func TestTree(t *testing.T) {
 	t.Parallel()

@@ -170,7 +170,7 @@ func (b *builder) addVerbs(parent *cobra.Command, s Subsystem, verbs []verb.Verb
 			continue
 		}
 		if s.Kind != "" && !v.AppliesTo(s.Kind) {
-			runner, v.Hidden = unsupported{}, true
+			runner, v.Hidden, v.Args = unsupported{}, true, verb.Args{Max: -1}
 		}
 		b.addVerb(parent, v.Path, v.Hidden, v.Aliases, leaf{v, s, runner})
 		for _, spelling := range v.Also {
@@ -194,6 +194,8 @@ func (b *builder) addVerb(parent *cobra.Command, path string, hidden bool, alias
 		Annotations: map[string]string{headingKey: l.verb.Group},
 		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), cmd, l, args) },
 	}
+	_, refuses := l.runner.(unsupported)
+	cmd.FParseErrWhitelist.UnknownFlags = refuses
 	b.explain(cmd)
 	if former := child(parent, words[len(words)-1]); former != nil {
 		// A word both runs and gathers: "monitor" of "print status" style spellings.
@@ -248,10 +250,10 @@ type unsupported struct{}
 // exitUnsupported is the exit code of a command that objects of this kind do not have.
 const exitUnsupported = 4
 
-func (unsupported) Flags(f *pflag.FlagSet) { f.ParseErrorsAllowlist.UnknownFlags = true }
+func (unsupported) Flags(*pflag.FlagSet) {}
 
 func (unsupported) Run(_ context.Context, c *verb.Call) error {
-	return app.WithCode(fmt.Errorf("%s is not supported on objects of kind %s", c.Verb, c.Kind), exitUnsupported)
+	return app.WithCode(fmt.Errorf("%s: %s is not supported on objects of kind %s", c.Selector, c.Verb, c.Kind), exitUnsupported)
 }
 
 func child(parent *cobra.Command, word string) *cobra.Command {

@@ -20,7 +20,7 @@ func New(name, short string, backend verb.Backend, own ...verb.Verb) Tree {
 	t := Tree{
 		Name: name, Short: short, Backend: backend, Topics: topics(),
 		Subsystems: []Subsystem{{Name: "all", Short: "Act on objects of any kind", Selects: true, Verbs: objects}},
-		Verbs:      append([]verb.Verb{monitor.Monitor}, own...),
+		Verbs:      append([]verb.Verb{monitor.Monitor, configure.Doc}, own...),
 	}
 	for _, k := range omobject.Kinds() {
 		t.Subsystems = append(t.Subsystems, Subsystem{Name: string(k), Short: kindShort(k), Kind: k, Selects: true, Verbs: objects})

@@ -133,3 +133,15 @@ func Verbs(target Target) []verb.Verb {
 		},
 	}
 }
+
+// Doc explains the keywords of services, before there is one.
+var Doc = verb.Verb{
+	Path: "config doc", Group: "configuration",
+	Short:   "Explain the keywords of services",
+	Example: "om config doc --kw orchestrate\nom config doc --driver app.simple",
+	New:     verb.Needs(func(d Documenter) verb.Runner { return &doc{target: anyService, documenter: d} }),
+}
+
+func anyService(context.Context, *verb.Call) ([]object.Path, error) {
+	return []object.Path{{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: "any"}}, nil
+}

@@ -84,12 +84,22 @@ func serve() error {
 	if err != nil {
 		return err
 	}
+	// What the process says, its last words included, is for the test that failed.
+	log, err := os.OpenFile(logFile(h.Paths.Root), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Dup3(int(log.Fd()), int(os.Stderr.Fd()), 0); err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	return daemon.Run(ctx, daemon.Options{
 		Host: h, Version: "test", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Args: os.Args, Environ: os.Environ(),
 	})
 }
+
+func logFile(root string) string { return filepath.Join(root, "daemon.log") }
 
 // act runs an action as om does, and tells the daemon.
 func act(name, action string, args []string) error {

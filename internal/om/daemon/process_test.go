@@ -42,7 +42,12 @@ func spawn(t *testing.T, root string, environ ...string) *child {
 	}
 	d := &child{Client: c, pid: p.Pid(), ended: make(chan error, 1)}
 	go func() { d.ended <- p.Wait() }()
-	t.Cleanup(func() { d.signal(t, syscall.SIGKILL) })
+	t.Cleanup(func() {
+		d.signal(t, syscall.SIGKILL)
+		if log, err := os.ReadFile(logFile(root)); err == nil && t.Failed() {
+			t.Logf("%s", log)
+		}
+	})
 	eventually(t, func() bool { return d.answers(t.Context()) })
 	return d
 }
@@ -59,6 +64,22 @@ func (d *child) signal(t *testing.T, sig syscall.Signal) {
 	}
 }
 
+// wait returns how the daemon ended. One that does not says where it is.
+func (d *child) wait(t *testing.T) error {
+	t.Helper()
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	select {
+	case err := <-d.ended:
+		return err
+	case <-limit.C:
+		d.signal(t, syscall.SIGQUIT)
+		<-d.ended
+		t.Fatal("the daemon does not end")
+		return nil
+	}
+}
+
 func TestAKilledDaemonIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	root := newRoot(t)
@@ -68,7 +89,7 @@ func TestAKilledDaemonIsFollowedByAnother(t *testing.T) {
 	r.orchestrate(t, api.PostObjectActionStart, p)
 
 	first.signal(t, syscall.SIGKILL)
-	<-first.ended
+	_ = first.wait(t)
 
 	paths := host.Paths{Root: root}
 	for _, name := range []string{paths.Pid(), paths.Socket()} {
@@ -129,7 +150,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 	hear("WATCHDOG=1")
 	d.signal(t, syscall.SIGTERM)
 	hear("STOPPING=1")
-	if err := <-d.ended; err != nil {
+	if err := d.wait(t); err != nil {
 		t.Errorf("the daemon ended badly: %v", err)
 	}
 }
@@ -148,7 +169,7 @@ func TestARestartKeepsTheProcess(t *testing.T) {
 		t.Errorf("pid file %q, want %d: %v", pid, d.pid, err)
 	}
 	d.signal(t, syscall.SIGTERM)
-	if err := <-d.ended; err != nil {
+	if err := d.wait(t); err != nil {
 		t.Errorf("the daemon ended badly: %v", err)
 	}
 }
@@ -162,7 +183,7 @@ func startedAt(t *testing.T, d *child) string {
 	return s.Daemon.StartedAt
 }
 
-// The aims are those of an idle machine; a loaded one gets some slack.
+// How long it takes is measured by the bench; here it only has to happen.
 func TestFiveHundredObjects(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -188,9 +209,6 @@ func TestFiveHundredObjects(t *testing.T) {
 	took := time.Since(began)
 	rss := resident(t, d.pid)
 	t.Logf("every object has a status after %s, %d MB resident", took, rss>>20)
-	if took > 10*time.Second {
-		t.Errorf("every object has a status after %s", took)
-	}
 	if rss > 120<<20 {
 		t.Errorf("%d MB resident", rss>>20)
 	}

@@ -3,14 +3,11 @@ package httpd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
-	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
@@ -76,7 +73,7 @@ func (s *Server) actions() {
 		{instance.Delete, api.PostInstanceActionDelete},
 	} {
 		handle(s, a.op, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
-			r, err := request(a.action, in)
+			r, err := instance.RequestOf(a.action, *in)
 			if err != nil {
 				return api.InstanceActionAccepted{}, badRequest(err)
 			}
@@ -93,36 +90,6 @@ func (s *Server) actions() {
 	handle(s, api.PostInstanceActionInfo, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
 		return s.run(ctx, in, []string{"instance", "info", "--refresh"})
 	})
-}
-
-// request is the action request the parameters make. It is the only place that
-// copies them.
-func request(action instance.Action, in *api.InstanceAction) (instance.Request, error) {
-	r := instance.Request{
-		Action: action, RID: words(in.Rid), Tag: words(in.Tag), Subset: words(in.Subset), To: in.To,
-		Force: in.Force, Leader: in.Leader, StateOnly: in.StateOnly, DisableRollback: in.DisableRollback,
-		Confirm: in.Confirm, NoLock: in.NoLock, Env: in.Env,
-	}
-	for _, e := range in.Env {
-		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
-			return r, fmt.Errorf("query.env: %q is not NAME=value", e)
-		}
-	}
-	if in.WaitLock != "" {
-		d, err := config.ParseDuration(in.WaitLock)
-		if err != nil {
-			return r, fmt.Errorf("query.wait_lock: %w", err)
-		}
-		r.WaitLock = d
-	}
-	return r, nil
-}
-
-func words(list string) []string {
-	if list == "" {
-		return nil
-	}
-	return strings.Split(list, ",")
 }
 
 // run submits a command on the local instance. The request itself may end before.

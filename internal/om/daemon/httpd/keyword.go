@@ -6,25 +6,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
-	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 )
-
-// value evaluates a key as the node of ev does.
-func value(ev *config.Evaluator, schema *keyword.Schema, doc *config.Document, key config.Key) (any, error) {
-	option, ok := schema.Options(doc)(key.Section, key.Option)
-	if !ok {
-		if _, err := schema.Find(doc, key.Section, key.Option); err != nil {
-			return nil, err
-		}
-		option = config.Option{Name: key.Option, Scopable: true}
-	}
-	text, found, err := ev.Value(key.Section, option)
-	if err != nil || !found {
-		return nil, err
-	}
-	return text, nil
-}
 
 // definitions documents the keywords of a schema that q selects.
 func definitions(schema *keyword.Schema, q api.KeywordQuery) api.KeywordDefinitionList {

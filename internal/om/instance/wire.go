@@ -26,7 +26,7 @@ func RequestOf(action Action, in api.InstanceAction) (Request, error) {
 	}
 	d, err := config.ParseDuration(in.WaitLock)
 	if err != nil {
-		return r, fmt.Errorf("waiting for the lock: %w", err)
+		return r, fmt.Errorf("wait_lock: %w", err)
 	}
 	r.WaitLock = d
 	return r, nil

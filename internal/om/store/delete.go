@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
@@ -41,7 +42,7 @@ func (s *Store) remove(p object.Path) error {
 	} else if len(mounted) > 0 {
 		return fmt.Errorf("%s is mounted in the state of the object, what it holds would be removed: unmount it first", mounted[0])
 	}
-	if err := os.RemoveAll(state); err != nil {
+	if err := removeAll(state); err != nil {
 		return err
 	}
 	s.step("state removed")
@@ -57,6 +58,20 @@ func (s *Store) remove(p object.Path) error {
 		return err
 	}
 	return syncParent(file)
+}
+
+// removeTries is how often a directory is emptied while somebody fills it.
+const removeTries = 20
+
+// removeAll removes a directory in which a status evaluation, which takes no lock
+// of ours, may be writing a last file.
+func removeAll(dir string) (err error) {
+	for range removeTries {
+		if err = os.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) {
+			return err
+		}
+	}
+	return err
 }
 
 // mountsUnder lists what is mounted on a directory, or below.

@@ -106,7 +106,7 @@ func TestInputsFillTheirPaths(t *testing.T) {
 				t.Errorf("%s: field %s is not documented", d.ID, f.Name)
 			}
 		})
-		for _, part := range strings.Split(d.Path, "/") {
+		for part := range strings.SplitSeq(d.Path, "/") {
 			if strings.HasPrefix(part, "{") && !slices.Contains(placed, part) {
 				t.Errorf("%s: nothing fills %s", d.ID, part)
 			}
@@ -120,8 +120,8 @@ func TestInputsFillTheirPaths(t *testing.T) {
 }
 
 func fields(t reflect.Type, visit func(reflect.StructField)) {
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous {
+	for f := range t.Fields() {
+		if f.Anonymous {
 			fields(f.Type, visit)
 		} else {
 			visit(f)

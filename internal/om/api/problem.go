@@ -3,7 +3,7 @@ package api
 import "net/http"
 
 // Problem is the body of every refusal (RFC 9457). It is an error.
-type Problem struct {
+type Problem struct { //nolint:errname // the name RFC 9457 gives it
 	Type   string `json:"type,omitempty" doc:"What kind of refusal it is, when the status does not say enough." example:"instance-not-found"`
 	Title  string `json:"title" doc:"The status, in words." example:"Not Found"`
 	Detail string `json:"detail" doc:"What was refused and why, naming the thing." example:"object svc1 does not exist"`

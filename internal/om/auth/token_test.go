@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -90,10 +91,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		"iat": now().Unix(), "nbf": now().Unix(), "exp": now().Add(time.Minute).Unix(),
 	}
 	with := func(name string, value any) map[string]any {
-		c := map[string]any{}
-		for k, v := range good {
-			c[k] = v
-		}
+		c := maps.Clone(good)
 		if c[name] = value; value == nil {
 			delete(c, name)
 		}

@@ -41,8 +41,7 @@ func reason(err error) string {
 
 // wrapTransport turns a failure to reach the daemon into a [DownError].
 func (c *Client) wrapTransport(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	var op *net.OpError

@@ -129,7 +129,7 @@ func restart(o Options) error {
 	if o.Args == nil {
 		return ErrRestart
 	}
-	if err := syscall.Exec(o.Host.Self, o.Args, o.Environ); err != nil {
+	if err := syscall.Exec(o.Host.Self, o.Args, o.Environ); err != nil { //nolint:gosec // this program, as it was started
 		return fmt.Errorf("restart %s: %w", o.Host.Self, err)
 	}
 	return nil

@@ -39,19 +39,26 @@ const node1 = "node1"
 // tests start it as a daemon of its own. Any other command is refused: forked
 // blindly, a test binary would run the tests again.
 func TestMain(m *testing.M) {
+	os.Exit(run(m)) //nolint:forbidigo // this is a main
+}
+
+func run(m *testing.M) int {
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
-		os.Exit(m.Run())
+		return m.Run()
 	}
 	switch {
 	case os.Args[1] == "exec":
-		os.Exit(code(execute(os.Args[2:])))
+		return code(execute(os.Args[2:]))
 	case len(os.Args) > 3 && os.Args[2] == "instance":
-		os.Exit(code(act(os.Args[1], os.Args[3], os.Args[4:])))
+		return code(act(os.Args[1], os.Args[3], os.Args[4:]))
 	case len(os.Args) > 2 && os.Args[1] == "daemon" && os.Args[2] == "run":
-		os.Exit(code(serve()))
+		return code(serve())
 	}
-	os.Exit(code(fmt.Errorf("unexpected command %q", os.Args)))
+	return code(fmt.Errorf("unexpected command %q", os.Args))
 }
+
+// getenv reads the environment of the test binary when it is a command.
+func getenv(name string) string { return os.Getenv(name) } //nolint:forbidigo // this is a main
 
 // execute is om exec.
 func execute(args []string) error {
@@ -80,7 +87,7 @@ func newHost(root string) (host.Host, error) {
 
 // serve is the daemon of the root of the environment.
 func serve() error {
-	h, err := newHost(os.Getenv("OSVC_ROOT_PATH"))
+	h, err := newHost(getenv("OSVC_ROOT_PATH"))
 	if err != nil {
 		return err
 	}
@@ -103,7 +110,7 @@ func logFile(root string) string { return filepath.Join(root, "daemon.log") }
 
 // act runs an action as om does, and tells the daemon.
 func act(name, action string, args []string) error {
-	h, err := newHost(os.Getenv("OSVC_ROOT_PATH"))
+	h, err := newHost(getenv("OSVC_ROOT_PATH"))
 	if err != nil {
 		return err
 	}
@@ -122,7 +129,7 @@ func act(name, action string, args []string) error {
 		Data: datastore.New(configs).Decode, Notify: notifier{c}, Environ: os.Environ(),
 	}
 	r := instance.Request{
-		Action: instance.Action(action), Session: os.Getenv("OSVC_SESSION_ID"), Origin: os.Getenv("OSVC_ACTION_ORIGIN"),
+		Action: instance.Action(action), Session: getenv("OSVC_SESSION_ID"), Origin: getenv("OSVC_ACTION_ORIGIN"),
 		Force: slices.Contains(args, "--force"), Leader: slices.Contains(args, "--leader"),
 	}
 	return engine.Run(context.Background(), p, r)
@@ -166,16 +173,16 @@ func (b *syncBuffer) String() string {
 }
 
 // newRoot is a root whose listener takes any free port.
-func newRoot(t testing.TB) string {
+func newRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	configure(t, root, "cluster.conf", "[listener]\nport = "+strconv.Itoa(freePort(t))+"\n")
 	return root
 }
 
-func freePort(t testing.TB) int {
+func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +198,7 @@ func freePort(t testing.TB) int {
 	return n
 }
 
-func configure(t testing.TB, root, name, content string) {
+func configure(t *testing.T, root, name, content string) {
 	t.Helper()
 	file := filepath.Join(root, "etc", name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -203,7 +210,7 @@ func configure(t testing.TB, root, name, content string) {
 }
 
 // start runs a daemon and returns once it is ready.
-func start(t testing.TB, root string) *running {
+func start(t *testing.T, root string) *running {
 	t.Helper()
 	h, err := newHost(root)
 	if err != nil {
@@ -219,7 +226,7 @@ func start(t testing.TB, root string) *running {
 	go func() {
 		done <- daemon.Run(ctx, daemon.Options{
 			Host: h, Version: "test", Log: slog.New(slog.NewTextHandler(r.log, nil)),
-			Environ: []string{"PATH=" + os.Getenv("PATH")}, Ready: func() { close(ready) },
+			Environ: []string{"PATH=" + getenv("PATH")}, Ready: func() { close(ready) },
 		})
 	}()
 	r.stop = sync.OnceValue(func() error {
@@ -252,7 +259,7 @@ func (r *running) ended(t *testing.T) {
 	})
 }
 
-func eventually(t testing.TB, done func() bool) {
+func eventually(t *testing.T, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -267,7 +274,7 @@ func eventually(t testing.TB, done func() bool) {
 	}
 }
 
-func do[In, Out any](t testing.TB, c *client.Client, op api.Operation[In, Out], in In) Out {
+func do[In, Out any](t *testing.T, c *client.Client, op api.Operation[In, Out], in In) Out {
 	t.Helper()
 	out, err := client.Do(context.Background(), c, op, in)
 	if err != nil {
@@ -280,14 +287,15 @@ func svc(name string) object.Path {
 	return object.Path{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: name}
 }
 
-func (r *running) create(t testing.TB, name, config string) object.Path {
+// create makes svc1, whose command lives until it is stopped.
+func (r *running) create(t *testing.T) object.Path {
 	t.Helper()
-	p := svc(name)
-	do(t, r.Client, api.PostObjectConfigFile, api.ObjectConfigCreate{ObjectName: api.Named(p), RawBody: []byte(config)})
+	p := svc("svc1")
+	do(t, r.Client, api.PostObjectConfigFile, api.ObjectConfigCreate{ObjectName: api.Named(p), RawBody: []byte(app)})
 	return p
 }
 
-func (r *running) status(t testing.TB, p object.Path) cluster.Status {
+func (r *running) status(t *testing.T, p object.Path) cluster.Status {
 	t.Helper()
 	i := do(t, r.Client, api.GetInstance, api.InstanceOf("", p))
 	if i.Data.Status == nil {
@@ -297,7 +305,7 @@ func (r *running) status(t testing.TB, p object.Path) cluster.Status {
 }
 
 // orchestrate gives a goal and waits for its end.
-func (r *running) orchestrate(t testing.TB, op api.Operation[api.ObjectName, api.OrchestrationQueued], p object.Path) {
+func (r *running) orchestrate(t *testing.T, op api.Operation[api.ObjectName, api.OrchestrationQueued], p object.Path) {
 	t.Helper()
 	id := do(t, r.Client, op, api.Named(p)).OrchestrationID
 	o := do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "30s"})
@@ -376,7 +384,7 @@ const app = "[app#1]\ntype = simple\nstart = /bin/sleep 1000\n"
 func TestAServiceIsStartedStoppedAndDeleted(t *testing.T) {
 	t.Parallel()
 	r := start(t, newRoot(t))
-	p := r.create(t, "svc1", app)
+	p := r.create(t)
 
 	began := time.Now()
 	r.orchestrate(t, api.PostObjectActionStart, p)
@@ -401,7 +409,7 @@ func TestAServiceIsStartedStoppedAndDeleted(t *testing.T) {
 func TestAnInstanceActionAnswersForItsRun(t *testing.T) {
 	t.Parallel()
 	r := start(t, newRoot(t))
-	p := r.create(t, "svc1", app)
+	p := r.create(t)
 	accepted := do(t, r.Client, api.PostInstanceActionStart, api.InstanceAction{InstanceName: api.InstanceOf("", p)})
 	exec := do(t, r.Client, api.GetDaemonExec, api.WaitQuery{ID: accepted.ExecID, Wait: "30s"})
 	if exec.State != api.StateSucceeded || exec.SessionID != accepted.SessionID {
@@ -417,7 +425,7 @@ func TestServicesSurviveTheDaemonAndEndWithAShutdown(t *testing.T) {
 	t.Parallel()
 	root := newRoot(t)
 	r := start(t, root)
-	p := r.create(t, "svc1", app)
+	p := r.create(t)
 	r.orchestrate(t, api.PostObjectActionStart, p)
 	do(t, r.Client, api.PostDaemonStop, api.NodeName{})
 	r.ended(t)
@@ -448,7 +456,7 @@ func TestARestartIsAskedOfWhoeverCanDoIt(t *testing.T) {
 
 func TestATakenPortIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", ":0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", ":0")
 	if err != nil {
 		t.Fatal(err)
 	}

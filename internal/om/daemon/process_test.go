@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,7 +32,7 @@ func spawn(t *testing.T, root string, environ ...string) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environ = append([]string{"OSVC_ROOT_PATH=" + root, "PATH=" + os.Getenv("PATH")}, environ...)
+	environ = append([]string{"OSVC_ROOT_PATH=" + root, "PATH=" + getenv("PATH")}, environ...)
 	p, err := h.Runner.Start(host.Cmd{Argv: []string{h.Self, "daemon", "run"}, Env: environ})
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +75,8 @@ func (d *child) wait(t *testing.T) error {
 		return err
 	case <-limit.C:
 		d.signal(t, syscall.SIGQUIT)
-		<-d.ended
-		t.Fatal("the daemon does not end")
+		err := <-d.ended
+		t.Fatalf("the daemon does not end by itself: %v", err)
 		return nil
 	}
 }
@@ -85,7 +86,7 @@ func TestAKilledDaemonIsFollowedByAnother(t *testing.T) {
 	root := newRoot(t)
 	first := spawn(t, root)
 	r := &running{Client: first.Client}
-	p := r.create(t, "svc1", app)
+	p := r.create(t)
 	r.orchestrate(t, api.PostObjectActionStart, p)
 
 	first.signal(t, syscall.SIGKILL)
@@ -104,7 +105,7 @@ func TestAKilledDaemonIsFollowedByAnother(t *testing.T) {
 
 func TestTheServiceManagerIsTold(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "hf") // an address is short
+	dir, err := os.MkdirTemp("", "hf") //nolint:usetesting // an address is short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestARestartKeepsTheProcess(t *testing.T) {
 
 	eventually(t, func() bool { return d.answers(t.Context()) && startedAt(t, d) != before })
 	pid, err := os.ReadFile(host.Paths{Root: root}.Pid())
-	if err != nil || strings.TrimSpace(string(pid)) != fmt.Sprint(d.pid) {
+	if err != nil || strings.TrimSpace(string(pid)) != strconv.Itoa(d.pid) {
 		t.Errorf("pid file %q, want %d: %v", pid, d.pid, err)
 	}
 	d.signal(t, syscall.SIGTERM)

@@ -28,14 +28,16 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 	if err := errors.Join(clusterErr, listenerErr, nodeErr, labelsErr); err != nil {
 		return cluster.Config{}, cluster.NodeConfig{}, fmt.Errorf("cluster and node configurations: %w", err)
 	}
-	return cluster.Config{
-			ID: c.ID, Name: c.Name, Nodes: c.Nodes, DNS: c.DNS, CASecPaths: c.CA, Quorum: c.Quorum, Issues: []string{},
-			Listener: cluster.ListenerConfig{Addr: l.Addr, Port: l.Port},
-		}, cluster.NodeConfig{
-			Env: n.Env, Labels: labels, MaintenanceGracePeriod: n.MaintenanceGracePeriod, MaxParallel: n.MaxParallel,
-			MinAvailMemPct: n.MinAvailMemPct, MinAvailSwapPct: n.MinAvailSwapPct, ReadyPeriod: n.ReadyPeriod,
-			RejoinGracePeriod: n.RejoinGracePeriod, SplitAction: n.SplitAction, Hooks: []struct{}{}, SSHKey: n.SSHKey, PRKey: n.PRKey,
-		}, nil
+	ofCluster := cluster.Config{
+		ID: c.ID, Name: c.Name, Nodes: c.Nodes, DNS: c.DNS, CASecPaths: c.CA, Quorum: c.Quorum, Issues: []string{},
+		Listener: cluster.ListenerConfig{Addr: l.Addr, Port: l.Port},
+	}
+	ofNode := cluster.NodeConfig{
+		Env: n.Env, Labels: labels, MaintenanceGracePeriod: n.MaintenanceGracePeriod, MaxParallel: n.MaxParallel,
+		MinAvailMemPct: n.MinAvailMemPct, MinAvailSwapPct: n.MinAvailSwapPct, ReadyPeriod: n.ReadyPeriod,
+		RejoinGracePeriod: n.RejoinGracePeriod, SplitAction: n.SplitAction, Hooks: []struct{}{}, SSHKey: n.SSHKey, PRKey: n.PRKey,
+	}
+	return ofCluster, ofNode, nil
 }
 
 // followMaxParallel runs as many actions at once as the node configuration says.

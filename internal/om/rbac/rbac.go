@@ -92,7 +92,7 @@ type Grants []Grant
 // Parse reads the blank separated form of the grant keyword.
 func Parse(s string) (Grants, error) {
 	var gs Grants
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		g, err := ParseGrant(word)
 		if err != nil {
 			return nil, err

@@ -26,7 +26,7 @@ func (s *Server) orchestrate(ctx context.Context, n api.ObjectName, g monitor.Go
 	if err != nil {
 		return api.OrchestrationQueued{}, err
 	}
-	if _, _, err := s.known(p); err != nil {
+	if _, err := s.known(p); err != nil {
 		return api.OrchestrationQueued{}, err
 	}
 	id, err := s.o.Monitor.Orchestrate(ctx, p, g)
@@ -46,7 +46,7 @@ func (s *Server) postObjectActionAbort(ctx context.Context, in *api.ObjectName) 
 	if err != nil {
 		return api.OrchestrationQueued{}, err
 	}
-	if _, _, err := s.known(p); err != nil {
+	if _, err := s.known(p); err != nil {
 		return api.OrchestrationQueued{}, err
 	}
 	id, err := s.o.Monitor.Abort(ctx, p)

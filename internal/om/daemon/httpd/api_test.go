@@ -90,7 +90,7 @@ func TestWrongConfigurationsAreRefusedWithEachReason(t *testing.T) {
 	c := f.local(t)
 	svc1 := api.Named(f.create(t, "svc1", app))
 	before := do(t, c, api.GetObjectConfigFile, svc1)
-	both := []string{"app#1.strat", "fs#1"}
+	both := []string{"app#1.starts", "fs#1"}
 
 	patch := func(set ...string) string {
 		return refused(t, c, api.PatchObjectConfig, api.ObjectConfigChange{ObjectName: svc1, ConfigChange: api.ConfigChange{Set: set}}, http.StatusBadRequest)
@@ -99,10 +99,10 @@ func TestWrongConfigurationsAreRefusedWithEachReason(t *testing.T) {
 		return refused(t, c, api.PutObjectConfigFile, api.ObjectConfigFile{ObjectName: svc1, RawBody: []byte(body)}, http.StatusBadRequest)
 	}
 	for name, detail := range map[string]string{
-		"patch": patch("app#1.strat=/bin/true", "fs#1.type=nope"),
-		"put":   put(app + "strat = /bin/true\n[fs#1]\ntype = nope\n"),
+		"patch": patch("app#1.starts=/bin/true", "fs#1.type=nope"),
+		"put":   put(app + "starts = /bin/true\n[fs#1]\ntype = nope\n"),
 		"post": refused(t, c, api.PostObjectConfigFile, api.ObjectConfigCreate{
-			ObjectName: api.ObjectName{Namespace: "root", Kind: "svc", Name: "svc2"}, RawBody: []byte(app + "strat = /bin/true\n[fs#1]\ntype = nope\n"),
+			ObjectName: api.ObjectName{Namespace: "root", Kind: "svc", Name: "svc2"}, RawBody: []byte(app + "starts = /bin/true\n[fs#1]\ntype = nope\n"),
 		}, http.StatusBadRequest),
 	} {
 		for _, word := range both {
@@ -247,7 +247,7 @@ func TestRefusalsCarryTheExitCodeOfTheCommand(t *testing.T) {
 	f.state.SetInstanceConfig(elsewhere, "node9", cluster.InstanceConfig{Path: elsewhere})
 	for want, name := range map[int]api.InstanceName{2: api.InstanceOf("", svc("svc9")), 3: api.InstanceOf("", elsewhere)} {
 		_, err := client.Do(t.Context(), f.local(t), api.GetInstance, name)
-		coded, ok := err.(interface{ ExitCode() int }) //nolint:errorlint // exactly what the caller gets
+		coded, ok := err.(interface{ ExitCode() int })
 		if !ok || coded.ExitCode() != want {
 			t.Errorf("got %v, want exit code %d", err, want)
 		}

@@ -31,18 +31,15 @@ func (s *Server) getDaemonEvents(ctx context.Context, in *api.EventQuery) (body,
 	if err != nil {
 		return nil, err
 	}
+	reader := principal(ctx)
 	ctx, cancel, err := within(ctx, "duration", in.Duration)
 	if err != nil {
 		return nil, err
 	}
 	return func(c huma.Context, status int) {
 		defer cancel()
-		name := "events"
-		if p := principal(c.Context()); p.Name != "" {
-			name += " of " + p.Name
-		}
-		allowed := readable(principal(c.Context()).Caller())
-		subscription := s.o.Bus.Subscribe(name, allowed)
+		allowed := readable(reader.Caller())
+		subscription := s.o.Bus.Subscribe("events of "+reader.Name, allowed)
 		defer subscription.Close()
 
 		c.SetHeader("Content-Type", sse.ContentType)

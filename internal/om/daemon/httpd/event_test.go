@@ -244,7 +244,7 @@ func TestAStuckReaderDelaysNobody(t *testing.T) {
 func TestStreamsEndWithTheDaemon(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestWhereNobodyAnswersIsSaid(t *testing.T) {
 	if err := l.Close(); err != nil { // as after a crash: the file remains
 		t.Fatal(err)
 	}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

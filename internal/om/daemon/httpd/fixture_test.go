@@ -45,27 +45,27 @@ type fixture struct {
 	ca      []byte
 }
 
-func newFixture(t testing.TB) *fixture {
-	t.Helper()
-	return newFixtureAt(t, t.TempDir())
+func newFixture(tb testing.TB) *fixture {
+	tb.Helper()
+	return newFixtureAt(tb, tb.TempDir())
 }
 
-func newFixtureAt(t testing.TB, root string) *fixture {
-	t.Helper()
+func newFixtureAt(tb testing.TB, root string) *fixture {
+	tb.Helper()
 	h := host.Host{Paths: host.Paths{Root: root}, Hostname: node1}
 	drivers := all.Registry()
 	f := &fixture{store: store.New(h, drivers.Sections), bus: bus.New(node1), socket: h.Paths.Socket()}
 	f.state = state.New(node1, f.bus)
 	log := slog.New(slog.DiscardHandler)
-	identity, err := setup.Run(t.Context(), setup.Options{
+	identity, err := setup.Run(tb.Context(), setup.Options{
 		Node: node1, Store: f.store, Data: datastore.New(f.store), Log: log, Now: time.Now(),
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	f.ca = identity.Authority
 	if f.tokens, err = auth.NewTokens(identity.TokenKey, identity.ClusterID); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	f.deeds = &deeds{}
 	f.state.SetNodeStatus(node1, cluster.NodeStatus{Agent: "test"})
@@ -76,27 +76,27 @@ func newFixtureAt(t testing.TB, root string) *fixture {
 	})
 	socket, err := httpd.ListenSocket(f.socket)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	listener, err := httpd.ListenTLS(t.Context(), "127.0.0.1", 0, identity.Certificate)
+	listener, err := httpd.ListenTLS(tb.Context(), "127.0.0.1", 0, identity.Certificate)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	f.address = listener.Addr().String()
-	serve(t, f.server, socket, listener)
+	serve(tb, f.server, socket, listener)
 	return f
 }
 
 // serve runs a server until the test ends.
-func serve(t testing.TB, s *httpd.Server, listeners ...net.Listener) {
-	t.Helper()
+func serve(tb testing.TB, s *httpd.Server, listeners ...net.Listener) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, listeners...) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 }

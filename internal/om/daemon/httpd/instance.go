@@ -53,7 +53,7 @@ func (s *Server) local(n api.ObjectName) (object.Path, cluster.Instance, error) 
 	if err != nil {
 		return p, cluster.Instance{}, err
 	}
-	_, o, err := s.known(p)
+	o, err := s.known(p)
 	if err != nil {
 		return p, cluster.Instance{}, err
 	}

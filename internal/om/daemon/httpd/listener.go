@@ -31,7 +31,7 @@ func ListenSocket(path string) (net.Listener, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of the socket: %w", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory is entered
 		return nil, fmt.Errorf("directory of the socket: %w", err)
 	}
 	l, err := socket.Listen(path)

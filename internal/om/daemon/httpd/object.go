@@ -56,7 +56,7 @@ func (s *Server) getObject(_ context.Context, in *api.ObjectName) (api.ObjectIte
 	if err != nil {
 		return api.ObjectItem{}, err
 	}
-	_, o, err := s.known(p)
+	o, err := s.known(p)
 	if err != nil {
 		return api.ObjectItem{}, err
 	}

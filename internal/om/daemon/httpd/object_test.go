@@ -1,7 +1,9 @@
 package httpd_test
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,6 +57,33 @@ func TestAListIsToldUnchanged(t *testing.T) {
 		cluster.InstanceMonitor{State: "starting"})
 	if got := f.conditional(t, "/api/object", token, first); got.Status != http.StatusOK || !strings.Contains(got.Body, "starting") {
 		t.Errorf("a change is not seen: status %d", got.Status)
+	}
+}
+
+func TestLongAnswersAreCompressedOverTheNetwork(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.fill(50)
+	header := http.Header{"Authorization": {"Bearer " + f.token(t, "guest")}, "Accept-Encoding": {"gzip"}}
+
+	got := f.request(t, "GET", "/api/object", header, nil)
+
+	if got.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("headers %v", got.Header)
+	}
+	z, err := gzip.NewReader(strings.NewReader(got.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil || !strings.Contains(string(data), "svc0049") || len(got.Body) > len(data)/4 {
+		t.Errorf("%d bytes for %d: %v", len(got.Body), len(data), err)
+	}
+	if got := f.request(t, "GET", "/api/auth/whoami", header, nil); got.Header.Get("Content-Encoding") != "" {
+		t.Error("a short answer is compressed")
+	}
+	if items := do(t, f.remote(t, "guest"), api.GetObjects, api.ObjectQuery{}).Items; len(items) != 50 {
+		t.Errorf("our client reads %d objects", len(items))
 	}
 }
 

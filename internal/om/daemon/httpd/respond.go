@@ -2,10 +2,13 @@ package httpd
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -57,6 +60,13 @@ func writeBytes(c huma.Context, status int, contentType string, data ...[]byte) 
 		length += len(d)
 	}
 	c.SetHeader("Content-Type", contentType)
+	if compresses(c, length) {
+		c.SetHeader("Content-Encoding", "gzip")
+		c.SetHeader("Vary", "Accept-Encoding")
+		c.SetStatus(status)
+		writeCompressed(c.BodyWriter(), data)
+		return
+	}
 	c.SetHeader("Content-Length", strconv.Itoa(length))
 	c.SetStatus(status)
 	for _, d := range data {
@@ -64,6 +74,28 @@ func writeBytes(c huma.Context, status int, contentType string, data ...[]byte) 
 			return
 		}
 	}
+}
+
+// worthwhile is the length from which a body is compressed: below, it fits a packet.
+const worthwhile = 1400
+
+// compresses reports whether a body is sent compressed: it crosses a network and
+// the reader understands.
+func compresses(c huma.Context, length int) bool {
+	return length > worthwhile && c.TLS() != nil && strings.Contains(c.Header("Accept-Encoding"), "gzip")
+}
+
+func writeCompressed(w io.Writer, data [][]byte) {
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return // the level is known
+	}
+	for _, d := range data {
+		if _, err := z.Write(d); err != nil {
+			return
+		}
+	}
+	_ = z.Close() // the client is gone
 }
 
 func writeProblem(c huma.Context, p *api.Problem) {

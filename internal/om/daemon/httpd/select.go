@@ -38,21 +38,19 @@ func readablePath(ctx context.Context, n api.ObjectName) (object.Path, error) {
 
 // known returns the state of an object. One that was just written is looked for
 // on disk before it is said not to exist.
-func (s *Server) known(p object.Path) (*cluster.View, *cluster.Object, error) {
-	v := s.o.State.View()
-	if o := v.Objects[p]; o != nil {
-		return v, o, nil
+func (s *Server) known(p object.Path) (*cluster.Object, error) {
+	if o := s.o.State.View().Objects[p]; o != nil {
+		return o, nil
 	}
 	if s.o.Store.Exists(p) {
 		if err := s.o.Discover.Refresh(p); err != nil {
-			return nil, nil, fmt.Errorf("read the configuration of %s: %w", p, err)
+			return nil, fmt.Errorf("read the configuration of %s: %w", p, err)
 		}
-		v = s.o.State.View()
-		if o := v.Objects[p]; o != nil {
-			return v, o, nil
+		if o := s.o.State.View().Objects[p]; o != nil {
+			return o, nil
 		}
 	}
-	return nil, nil, &object.NotFoundError{What: p.String()}
+	return nil, &object.NotFoundError{What: p.String()}
 }
 
 // selected returns the view and the paths a selector designates in it, among
@@ -108,7 +106,7 @@ func (i *index) of(v *cluster.View) []object.Path {
 // object that cannot be read is one the view does not have.
 func (s *Server) refreshMissing(paths []object.Path) {
 	for _, p := range paths {
-		_, _, _ = s.known(p)
+		_, _ = s.known(p)
 	}
 }
 

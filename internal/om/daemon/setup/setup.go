@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -71,10 +72,8 @@ func (o Options) clusterConfig(ctx context.Context) error {
 		{"cluster.nodes", func() string { return o.Node }},
 	}
 	return o.complete(ctx, object.Cluster(), values, func(doc *config.Document) error {
-		for _, section := range doc.Sections() {
-			if isHeartbeat(section) {
-				return nil
-			}
+		if slices.ContainsFunc(doc.Sections(), isHeartbeat) {
+			return nil
 		}
 		return doc.Set(config.Key{Section: "hb#1", Option: "type"}, "unicast")
 	})

@@ -87,6 +87,7 @@ func (s *site) files(t *testing.T) map[string]string {
 	return files
 }
 
+//nolint:paralleltest // the parts look at one site, the last one starts it again
 func TestTheFirstStartMakesACluster(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
@@ -62,7 +63,16 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			return errors.Join(err, report(out, rows))
 		}
 	}
-	return report(out, rows)
+	return report(out, append(rows, load()))
+}
+
+// load says how busy the machine was: the times are worth what it was.
+func load() row {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return row{"load average", "unknown", "-"}
+	}
+	return row{"load average of the last minute", strings.Fields(string(text))[0], "less than 1"}
 }
 
 func report(out io.Writer, rows []row) error {

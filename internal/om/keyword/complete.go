@@ -74,7 +74,7 @@ func (v *view) completeValue(name string) []string {
 	if err != nil {
 		return nil
 	}
-	values := k.Candidates
+	values := k.named()
 	if len(values) == 0 && (k.Type == TypeBool || k.Type == TypeTristate) {
 		values = []string{"false", "true"}
 	}

@@ -59,12 +59,25 @@ func (k *Keyword) written(ev *config.Evaluator, section string) config.Key {
 	return config.Key{Section: section, Option: k.Name}
 }
 
-// Convert gives a text to the field, after checking the candidates.
+// Convert gives a text to the field, after checking the candidates. The rules
+// of the keyword are checked last.
 func (k *Keyword) Convert(text string, c Context) error {
 	if err := k.checkCandidate(text); err != nil {
 		return err
 	}
-	return k.set(text, c)
+	return k.convert(text, c)
+}
+
+func (k *Keyword) convert(text string, c Context) error {
+	if err := k.set(text, c); err != nil {
+		return err
+	}
+	for _, rule := range k.checks {
+		if err := rule(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // IsList tells whether the value is made of words.
@@ -91,10 +104,16 @@ func (k *Keyword) checkCandidate(text string) error {
 			w = strings.ToLower(w)
 		}
 		if !slices.Contains(k.Candidates, w) {
-			return fmt.Errorf("%q is not one of %s%s", w, strings.Join(k.Candidates, ", "), didYouMean(nearest(w, k.Candidates)))
+			named := k.named()
+			return fmt.Errorf("%q is not one of %s%s", w, strings.Join(named, ", "), didYouMean(nearest(w, named)))
 		}
 	}
 	return nil
+}
+
+// named lists the candidates, without the empty one, which no message can show.
+func (k *Keyword) named() []string {
+	return slices.DeleteFunc(slices.Clone(k.Candidates), func(c string) bool { return c == "" })
 }
 
 // unmet returns the first setting the keyword depends on that is not there.

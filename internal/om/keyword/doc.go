@@ -291,8 +291,8 @@ func (k *Keyword) example() string {
 	switch {
 	case k.Example != "":
 		return k.Example
-	case len(k.Candidates) > 0:
-		return k.Candidates[0]
+	case len(k.named()) > 0:
+		return k.named()[0]
 	default:
 		return ""
 	}
@@ -311,7 +311,7 @@ func (w *docWriter) keyword(title string, k *Keyword, d *Section) {
 	fact("scopable", yesNo(k.Option.Scopable))
 	fact("inherit", k.inheritText(d))
 	fact("default", k.defaultText())
-	fact("candidates", strings.Join(k.Candidates, ", "))
+	fact("candidates", strings.Join(k.named(), ", "))
 	fact("aliases", strings.Join(k.Aliases, ", "))
 	fact("kinds", kindList(k.Kinds))
 	fact("depends", strings.Join(k.Depends, ", "))

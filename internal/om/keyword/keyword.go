@@ -10,6 +10,7 @@
 package keyword
 
 import (
+	"math"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -57,7 +58,9 @@ type Definition struct {
 type Keyword struct {
 	Definition
 
-	set func(text string, c Context) error
+	set    func(text string, c Context) error
+	checks []func(text string) error
+	refers func(text string) []string // the sections a value names
 }
 
 // Context gives the converters what depends on the site.
@@ -144,6 +147,27 @@ func (k *Keyword) OrWord(word string) *Keyword {
 
 // OneOf lists the only values allowed.
 func (k *Keyword) OneOf(values ...string) *Keyword { k.Candidates = values; return k }
+
+// Check adds a rule that an evaluated value must follow, once it converts. The
+// error says what is wrong and what to write; the key and the value are told
+// by the caller.
+func (k *Keyword) Check(rule func(text string) error) *Keyword {
+	k.checks = append(k.checks, rule)
+	return k
+}
+
+// Between bounds a number.
+func (k *Keyword) Between(low, high int) *Keyword { return k.Check(between(low, high)) }
+
+// AtLeast bounds a number from below.
+func (k *Keyword) AtLeast(low int) *Keyword { return k.Check(between(low, math.MaxInt)) }
+
+// Sections says that a value names other sections of the configuration, which
+// must be there, and how to read their names in it.
+func (k *Keyword) Sections(names func(text string) []string) *Keyword {
+	k.refers = names
+	return k
+}
 
 // Provisioning marks a keyword read only when provisioning.
 func (k *Keyword) Provisioning() *Keyword { k.IsProvisioning = true; return k }

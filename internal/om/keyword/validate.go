@@ -53,6 +53,7 @@ const (
 	AlertDeprecated     = "deprecated"
 	AlertDuplicate      = "duplicate"
 	AlertDepends        = "depends"
+	AlertReference      = "no such section"
 )
 
 // Validate checks the whole document of ev, as the node of ev reads it: another
@@ -221,7 +222,24 @@ func (v *validation) checkValue(section string, k *Keyword, p *place) {
 		v.fail(AlertCandidate, key, driver, key.String()+": "+err.Error())
 		return
 	}
-	if err := k.set(text, v.context); err != nil {
+	if err := k.convert(text, v.context); err != nil {
 		v.fail(AlertConversion, key, driver, fmt.Sprintf("%s: value %q: %s", key, clip(text), err))
+		return
+	}
+	v.checkSections(section, k, key, text, driver)
+}
+
+// checkSections looks for the sections a value names.
+func (v *validation) checkSections(section string, k *Keyword, key config.Key, text, driver string) {
+	if k.refers == nil {
+		return
+	}
+	for _, name := range k.refers(text) {
+		switch {
+		case name == section:
+			v.fail(AlertReference, key, driver, fmt.Sprintf("%s: value %q: %s cannot be its own requirement", key, clip(text), name))
+		case !v.doc.Has(name):
+			v.fail(AlertReference, key, driver, fmt.Sprintf("%s: value %q: the configuration has no section %s%s", key, clip(text), name, didYouMean(nearest(name, v.doc.Sections()))))
+		}
 	}
 }

@@ -362,6 +362,27 @@ func TestAClockSetBackIsAChange(t *testing.T) {
 	}
 }
 
+// Two commits within a tick of the clock leave files of the same time and size.
+func TestAnotherFileOfTheSameTimeIsAChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p := object.Path{Namespace: "root", Kind: object.KindSvc, Name: "a"}
+	at := time.Unix(1_000_000, 0)
+	for _, word := range []string{"ha", "no"} {
+		b.write("new", word)
+		file := filepath.Join(b.paths.Etc(), "new")
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file, filepath.Join(b.paths.Etc(), "a.conf")); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Refresh(p); err != nil || b.config("a").Orchestrate != word {
+			t.Errorf("%v, %+v, want %s", err, b.config("a"), word)
+		}
+	}
+}
+
 func TestFlagsAreFollowed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -186,8 +186,18 @@ func (x *execution) make(ctx context.Context, m *member, p resource.Provisioner)
 	if err := x.group(m); err != nil {
 		return false, err
 	}
+	// What was there before is adopted: undoing its provision would destroy it.
+	adopted := false
+	if knows, ok := m.Driver.(resource.Provisioneder); ok {
+		there, err := knows.Provisioned(ctx)
+		adopted = err != nil || there != cluster.ProvisionedFalse
+	}
 	err := x.triggered(ctx, m, "provision", func() error {
-		x.undo.add(m, x.unmake)
+		if adopted {
+			x.undo.act(m)
+		} else {
+			x.undo.add(m, x.unmake)
+		}
 		return do(ctx)
 	})
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/launch"
@@ -35,7 +33,7 @@ type directory struct {
 
 // Keywords implements [resource.Driver].
 func (d *directory) Keywords(k *keyword.Table) {
-	k.String(&d.path, "path", "The directory, as an absolute name.").Required().Scopable().Eg("/srv/{fqdn}/data")
+	k.String(&d.path, "path", "The directory, as an absolute name. Directories of the system and of the agent are refused, and so is a symbolic link.").Required().Scopable().Check(func(dir string) error { return d.guard().name(dir) }).Eg("/srv/{fqdn}/data")
 	k.String(&d.user, "user", "The owner of the directory, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
 	k.String(&d.group, "group", "The group of the directory, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
 	k.FileMode(&d.perm, "perm", "The mode of the directory, in octal. By default a new directory is made with 755, and an existing one is left as it is.").Scopable().DefaultText("755 for a new directory").Eg("2750")
@@ -50,18 +48,17 @@ func (d *directory) Status(context.Context) resource.State {
 	remark := func(level, format string, a ...any) {
 		state.Log = append(state.Log, cluster.ResourceLogEntry{Level: level, Message: fmt.Sprintf(format, a...)})
 	}
-	info, err := os.Stat(d.path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	info, err := os.Lstat(filepath.Clean(d.path))
+	if errors.Is(err, os.ErrNotExist) {
 		state.Status = cluster.Down
 		return state
-	case err != nil:
+	}
+	if err == nil {
+		err = d.isDirectory(info)
+	}
+	if err != nil {
 		state.Status = cluster.Warn
 		remark("error", "%s", err)
-		return state
-	case !info.IsDir():
-		state.Status = cluster.Warn
-		remark("error", "%s is not a directory", d.path)
 		return state
 	}
 	if mode := info.Mode() & modeBits; d.perm != nil && mode != *d.perm&modeBits {
@@ -94,43 +91,32 @@ func (d *directory) Provision(context.Context) error { return d.install() }
 
 // Provisioned implements [resource.Provisioneder].
 func (d *directory) Provisioned(context.Context) (cluster.Provisioned, error) {
-	info, err := os.Stat(d.path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	info, err := os.Lstat(filepath.Clean(d.path))
+	if errors.Is(err, os.ErrNotExist) {
 		return cluster.ProvisionedFalse, nil
-	case err != nil:
+	}
+	if err == nil {
+		err = d.isDirectory(info)
+	}
+	if err != nil {
 		return cluster.ProvisionedUndef, err
-	case !info.IsDir():
-		return cluster.ProvisionedUndef, fmt.Errorf("%s is not a directory", d.path)
 	}
 	return cluster.ProvisionedTrue, nil
 }
 
+// install makes the directory what it should be.
 func (d *directory) install() (err error) {
-	if !filepath.IsAbs(d.path) {
-		return fmt.Errorf("path %q is not absolute", d.path)
-	}
 	uid, gid, err := d.owner()
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(d.path); errors.Is(err, os.ErrNotExist) {
-		d.env.Infof("make directory %s", d.path)
-	}
-	if err := os.MkdirAll(d.path, 0o755); err != nil { //nolint:gosec // perm is what tightens it
-		return err
-	}
 	// One descriptor for all that follows: nobody can put a link in its place
 	// between a look and a change.
-	dir, err := os.OpenFile(d.path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	dir, info, err := d.open()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	info, err := dir.Stat()
-	if err != nil {
-		return err
-	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok && (uid >= 0 && int(st.Uid) != uid || gid >= 0 && int(st.Gid) != gid) {
 		d.env.Infof("set owner of %s to %s:%s", d.path, d.user, d.group)
@@ -148,55 +134,79 @@ func (d *directory) install() (err error) {
 	return nil
 }
 
-// Unprovision implements [resource.Unprovisioner].
-func (d *directory) Unprovision(context.Context) error {
-	if !filepath.IsAbs(d.path) {
-		return fmt.Errorf("path %q is not absolute", d.path)
+// open makes the directory when it is not there, and takes hold of it unless it
+// is one to leave alone.
+func (d *directory) open() (_ *os.File, info iofs.FileInfo, err error) {
+	name := filepath.Clean(d.path) // a trailing slash would follow a link
+	info, err = os.Lstat(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		d.env.Infof("make directory %s", d.path)
+		if err := os.MkdirAll(name, 0o755); err != nil { //nolint:gosec // perm is what tightens it
+			return nil, nil, err
+		}
+	case err != nil:
+		return nil, nil, err
+	default:
+		if err := d.isDirectory(info); err != nil {
+			return nil, nil, err
+		}
 	}
-	actual, err := filepath.EvalSymlinks(d.path)
+	dir, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = dir.Stat(); err == nil {
+		err = d.guard().identity(d.path, info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, dir.Close())
+	}
+	return dir, info, nil
+}
+
+func (d *directory) guard() guard { return newGuard(d.env.Host.Paths) }
+
+// isDirectory refuses what is no directory. A link is none: what it leads to may
+// change at any time, and is not what the configuration names.
+func (d *directory) isDirectory(info iofs.FileInfo) error {
+	switch {
+	case info.Mode()&iofs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link, which is not followed: set path to the directory itself", d.path)
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", d.path)
+	}
+	return nil
+}
+
+// Unprovision implements [resource.Unprovisioner].
+func (d *directory) Unprovision(context.Context) (err error) {
+	name := filepath.Clean(d.path)
+	// The parent is held, so that what is removed is the entry that was looked
+	// at, and links found in it are removed, not followed.
+	parent, err := os.OpenRoot(filepath.Dir(name))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if Protected(actual) {
-		return fmt.Errorf("%s is a directory of the system: it is never removed, remove by hand what it should not hold", actual)
+	defer func() { err = errors.Join(err, parent.Close()) }()
+	info, err := parent.Lstat(filepath.Base(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	for _, own := range []string{d.env.Host.Paths.Etc(), d.env.Host.Paths.Var(), d.env.Host.Paths.Log()} {
-		if own == actual || strings.HasPrefix(own, actual+"/") {
-			return fmt.Errorf("%s holds the files of the agent: it is never removed", actual)
-		}
+	if err == nil {
+		err = d.isDirectory(info)
+	}
+	if err == nil {
+		err = d.guard().identity(d.path, info)
+	}
+	if err != nil {
+		return fmt.Errorf("not removed: %w", err)
 	}
 	d.env.Infof("remove directory %s", d.path)
-	// The parent is held, so that what is removed is the entry that was looked
-	// at, and links found in it are removed, not followed.
-	parent, err := os.OpenRoot(filepath.Dir(actual))
-	if err != nil {
-		return err
-	}
-	err = errors.Join(parent.RemoveAll(filepath.Base(actual)), parent.Close())
-	if err != nil || actual == filepath.Clean(d.path) {
-		return err
-	}
-	if info, err := os.Lstat(d.path); err == nil && info.Mode()&os.ModeSymlink != 0 {
-		return os.Remove(d.path)
-	}
-	return nil
-}
-
-// Protected reports whether a directory, given by its real name, is one that the
-// agent never removes: those at the root of the host, and others of the system.
-func Protected(actual string) bool {
-	actual = filepath.Clean(actual)
-	if filepath.Dir(actual) == "/" {
-		return true
-	}
-	return slices.Contains([]string{
-		"/etc/opensvc", "/run/lock", "/run/user", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/local/bin",
-		"/usr/local/lib", "/usr/local/sbin", "/usr/sbin", "/usr/share", "/var/cache", "/var/lib", "/var/lib/opensvc", "/var/log",
-		"/var/opt", "/var/run", "/var/spool", "/var/tmp",
-	}, actual)
+	return parent.RemoveAll(filepath.Base(name))
 }
 
 // owner gives the numbers of the owner and group wanted, -1 for as it is.

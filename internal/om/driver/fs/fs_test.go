@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/driver/drivertest"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/fs"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
 
 func TestFlag(t *testing.T) {
@@ -85,33 +87,70 @@ func TestDirectory(t *testing.T) {
 		}
 	})
 
-	t.Run("a link to the directory goes with it", func(t *testing.T) {
-		t.Parallel()
-		f := drivertest.New(t, drivertest.Case{Spec: fs.Directory, Config: "path = {dir}/link\n"}, nil)
-		if err := os.Mkdir(filepath.Join(f.Dir, "real"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink("real", filepath.Join(f.Dir, "link")); err != nil {
-			t.Fatal(err)
-		}
-		f.Must(instance.Provision)
-		f.Must(instance.Unprovision)
-		for _, name := range []string{"real", "link"} {
-			if _, err := os.Lstat(filepath.Join(f.Dir, name)); !os.IsNotExist(err) {
-				t.Errorf("%s is still there: %v", name, err)
+	// The directories to keep are those of an agent in a directory of the test:
+	// no test may have the power to harm the host, even without the guard.
+	for name, place := range map[string]func(t *testing.T, f *drivertest.Fixture) (path, kept string){
+		"a directory of the agent": func(_ *testing.T, f *drivertest.Fixture) (string, string) {
+			return f.Host.Paths.Etc(), f.Host.Paths.Etc()
+		},
+		"a directory that holds those of the agent": func(_ *testing.T, f *drivertest.Fixture) (string, string) {
+			return filepath.Dir(f.Host.Paths.Etc()) + "/", filepath.Dir(f.Host.Paths.Etc())
+		},
+		"a directory of the agent reached through a link": func(t *testing.T, f *drivertest.Fixture) (string, string) {
+			t.Helper()
+			link(t, filepath.Dir(f.Host.Paths.Etc()), filepath.Join(f.Dir, "way"))
+			return filepath.Join(f.Dir, "way", filepath.Base(f.Host.Paths.Etc())), f.Host.Paths.Etc()
+		},
+		"a link": func(t *testing.T, f *drivertest.Fixture) (string, string) {
+			t.Helper()
+			link(t, "real", filepath.Join(f.Dir, "link"))
+			return filepath.Join(f.Dir, "link"), filepath.Join(f.Dir, "real")
+		},
+		"a link, with a slash behind": func(t *testing.T, f *drivertest.Fixture) (string, string) {
+			t.Helper()
+			link(t, "real", filepath.Join(f.Dir, "link"))
+			return filepath.Join(f.Dir, "link") + "/", filepath.Join(f.Dir, "real")
+		},
+	} {
+		t.Run(name+" is neither changed nor removed", func(t *testing.T) {
+			t.Parallel()
+			f := drivertest.New(t, drivertest.Case{Spec: fs.Directory, Config: "path = {dir}/x\n"}, nil)
+			path, kept := place(t, f)
+			if err := os.MkdirAll(kept, 0o755); err != nil {
+				t.Fatal(err)
 			}
-		}
-	})
+			if err := os.Chmod(kept, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			f.Configure(drivertest.Case{Spec: fs.Directory, Config: "path = " + path + "\nperm = 700\n"})
+			for _, a := range []instance.Action{instance.Start, instance.Provision} {
+				if err := f.Do(a); err == nil || !strings.Contains(err.Error(), path+" is a ") {
+					t.Errorf("%s: %v", a, err)
+				}
+			}
+			err := f.Run(t.Context(), drivertest.Path(), instance.Request{Action: instance.Provision, StateOnly: true})
+			if err == nil {
+				if err := f.Do(instance.Unprovision); err == nil {
+					t.Error("unprovisioned")
+				}
+			}
+			if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o755 {
+				t.Errorf("the directory is now %v, %v", info, err)
+			}
+			if s := f.Resource(); len(s.Log) == 0 {
+				t.Errorf("status %s says nothing", s.Status)
+			}
+		})
+	}
 
-	t.Run("a directory of the system is never removed, even through a link", func(t *testing.T) {
+	t.Run("a directory that was there before is not removed by a provision that fails", func(t *testing.T) {
 		t.Parallel()
-		f := drivertest.New(t, drivertest.Case{Spec: fs.Directory, Config: "path = {dir}/etc\n"}, nil)
-		if err := os.Symlink("/etc", filepath.Join(f.Dir, "etc")); err != nil {
-			t.Fatal(err)
+		f := drivertest.New(t, drivertest.Case{Spec: fs.Directory, Config: "path = {dir}\nuser = nobody-at-all\n"}, nil)
+		if err := f.Run(t.Context(), drivertest.Path(), instance.Request{Action: instance.Provision}); err == nil {
+			t.Fatal("no error")
 		}
-		f.Must(instance.Provision)
-		if err := f.Do(instance.Unprovision); err == nil || !strings.Contains(err.Error(), "/etc is a directory of the system") {
-			t.Errorf("unprovision: %v", err)
+		if _, err := os.Stat(f.Dir); err != nil {
+			t.Error(err)
 		}
 	})
 
@@ -144,14 +183,25 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-func TestProtected(t *testing.T) {
+// Asking the keyword touches nothing.
+func TestGuard(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]bool{
-		"/": true, "/etc": true, "/usr": true, "/srv": true, "/usr/bin/": true, "/var/lib": true,
-		"/srv/data": false, "/var/lib/shop": false, "/home/x": false,
+	k := resource.Table(&resource.Common{}, fs.Directory.New(resource.Env{})).Find("path")
+	for path, refused := range map[string]bool{
+		"/": true, "//": true, "/etc": true, "/etc/": true, "/srv/../etc": true, "/usr": true, "/usr/bin": true, "/lib64": true, "/var": true,
+		"/var/lib": true, "/var/lib/opensvc": true, "/etc/opensvc": true, "/home": true, "/tmp": true, "/root": true, "/proc": true, "/srv": true,
+		"relative": true, "./x": true,
+		"/srv/data": false, "/var/lib/shop": false, "/home/x": false, "/data": false, "/var/lib/opensvc/namespaces/test/svc/svc/data": false,
 	} {
-		if got := fs.Protected(path); got != want {
-			t.Errorf("Protected(%s) = %v", path, got)
+		if err := k.Convert(path, keyword.Context{}); (err != nil) != refused {
+			t.Errorf("path = %s: %v", path, err)
 		}
+	}
+}
+
+func link(t *testing.T, to, name string) {
+	t.Helper()
+	if err := os.Symlink(to, name); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -38,8 +38,8 @@ func Layers() Table {
 			{Name: "ground", Packages: []string{"internal/retry", "internal/secret", "internal/sse", "internal/host/..."}},
 			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest"}},
 			{Name: "pure", Pure: true, Packages: []string{
-				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/schema",
-				"internal/om/cluster", "internal/om/event", "internal/om/schedule", "internal/om/orchestrate", "internal/om/simulate",
+				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/schedule",
+				"internal/om/schema", "internal/om/cluster", "internal/om/event", "internal/om/orchestrate", "internal/om/simulate",
 			}},
 			{Name: "contract", Packages: []string{"internal/om/resource/...", "internal/om/api"}},
 			{Name: "doers", Packages: []string{

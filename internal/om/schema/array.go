@@ -7,7 +7,7 @@ func array() keyword.Section {
 	t.add("", func(k unread) {
 		k.text("type", "The model of the array.").Required().
 			OneOf("centera", "dorado", "emcvnx", "eva", "freenas", "hds", "hoc", "hp3par", "ibmds", "ibmsvc", "netapp", "nexenta", "pure", "symmetrix", "truenas", "vioserver", "xtremio")
-		k.text("schedule", "When the inventory of the array is collected.").Eg(nightly)
+		k.when("schedule", "When the inventory of the array is collected.").Eg(nightly)
 	})
 	t.add("dorado freenas hoc pure truenas xtremio", func(k unread) {
 		k.text("api", "The address of the interface of the array.").Required().Eg("https://array.example.com/api")
@@ -100,7 +100,7 @@ func fabricSwitch() keyword.Section {
 	t := newTypes()
 	t.add("", func(k unread) {
 		k.text("type", "The make of the switch.").Required().OneOf("brocade")
-		k.text("schedule", "When the inventory of the switch is collected.").Eg(nightly)
+		k.when("schedule", "When the inventory of the switch is collected.").Eg(nightly)
 	})
 	t.add("brocade", func(k unread) {
 		k.text("name", "The name of the switch.").Eg("sansw1.example.com")

@@ -54,19 +54,19 @@ func (s *HeartbeatSettings) unicast(k *keyword.Table) {
 	k.String(&s.Addr, "addr", "The address a node listens on, and its peers send to.").Scopable().
 		DefaultText("All addresses to listen, that of the node name to send.").Eg("192.0.2.1")
 	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Scopable().DefaultText("The one the routes tell.").Eg("eth0")
-	k.Int(&s.Port, "port", "The port a node listens on.").Scopable().Default("1215")
+	k.Int(&s.Port, "port", "The port a node listens on.").Between(1, maxPort).Scopable().Default("1215")
 	k.List(&s.Nodes, "nodes", "The nodes that use this heartbeat.").Scopable().DefaultText("All the nodes of the cluster.")
 }
 
 func (s *HeartbeatSettings) multicast(k *keyword.Table) {
 	k.String(&s.Addr, "addr", "The multicast address.").Scopable().Default("224.3.29.71")
 	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Scopable().DefaultText("The one the routes tell.").Eg("eth0")
-	k.Int(&s.Port, "port", "The port the nodes send to, and listen on.").Scopable().Default("10000")
+	k.Int(&s.Port, "port", "The port the nodes send to, and listen on.").Between(1, maxPort).Scopable().Default("10000")
 }
 
 func (s *HeartbeatSettings) disk(k *keyword.Table) {
 	k.String(&s.Dev, "dev", "The shared device, signed beforehand. Its content is lost.").Required().Scopable().Eg("/dev/mapper/hb1")
-	k.Int(&s.MaxSlots, "max_slots", "The number of nodes the device has room for.").Default("1024")
+	k.Int(&s.MaxSlots, "max_slots", "The number of nodes the device has room for.").AtLeast(1).Default("1024")
 }
 
 func (s *HeartbeatSettings) relay(k *keyword.Table) {

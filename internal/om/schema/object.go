@@ -1,11 +1,14 @@
 package schema
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/schedule"
 )
 
 // ObjectSettings are the keywords of the DEFAULT section of an object,
@@ -188,7 +191,7 @@ const (
 func (s *ObjectSettings) Keywords(k *keyword.Table) {
 	k.String(&s.ID, "id", "Identifies the object, whatever it is renamed or moved to. The agent writes it at the first commit.").
 		DefaultText("A random uuid.").Recorded().Eg("0e745444-6724-48f9-8167-e865b4f9ec94")
-	k.String(&s.App, "app", "The application the object belongs to, for the collector to attribute and authorize.").Default("default")
+	k.String(&s.App, "app", "The application the object belongs to, for the collector to attribute and authorize.").Default("default").Check(keyword.Word)
 	k.String(&s.Env, "env", "The environment the object serves. By default that of the node.").
 		Inherit(config.HeadOnly).Alias("service_type").DefaultText("The value of node.env.").Eg("PRD")
 	k.String(&s.Comment, "comment", "A remark for the reader. The agent does not use it.")
@@ -223,18 +226,18 @@ func (s *ObjectSettings) placement(k *keyword.Table) {
 	k.Int(&s.Priority, "priority", "The place of the object in queues: the lower go first.").
 		Inherit(config.HeadOnly).Default("50").For(svc)
 	k.Int(&s.FlexMin, "flex_min", "Under that many instances up, the object is in warning.").
-		Inherit(config.HeadOnly).Alias("flex_min_nodes").Default("1").For(svc, vol).When("topology=flex")
+		Inherit(config.HeadOnly).Alias("flex_min_nodes").AtLeast(0).Default("1").For(svc, vol).When("topology=flex")
 	k.Int(&s.FlexMax, "flex_max", "Over that many instances up, the object is in warning.").
-		Inherit(config.HeadOnly).Alias("flex_max_nodes").Default("{#nodes}").DefaultText("The number of nodes.").For(svc, vol).When("topology=flex")
+		Inherit(config.HeadOnly).Alias("flex_max_nodes").AtLeast(0).Default("{#nodes}").DefaultText("The number of nodes.").For(svc, vol).When("topology=flex")
 	k.Int(&s.FlexTarget, "flex_target", "The number of instances the agent keeps up, between flex_min and flex_max.").
-		Inherit(config.HeadOnly).Default("{flex_min}").DefaultText("The value of flex_min.").For(svc, vol).When("topology=flex")
+		Inherit(config.HeadOnly).AtLeast(0).Default("{flex_min}").DefaultText("The value of flex_min.").For(svc, vol).When("topology=flex")
 	k.Lower(&s.FlexPrimary, "flex_primary", "The node that leads the provisioning and the synchronizations.").
 		Scopable().Inherit(config.HeadOnly).DefaultText("The first of nodes.").For(svc, vol).When("topology=flex")
 }
 
 func (s *ObjectSettings) relations(k *keyword.Table) {
 	relation := func(p *[]string, name, help, example string) *keyword.Keyword {
-		return k.Lower(p, name, help).Inherit(config.HeadOnly).For(svc, vol).Eg(example)
+		return k.Lower(p, name, help).Inherit(config.HeadOnly).For(svc, vol).Eg(example).Check(objects)
 	}
 	relation(&s.Parents, "parents", "The objects that must be up before this one starts. path@node designates one instance.", "./svc/db")
 	relation(&s.Children, "children", "The objects that must be down before this one stops.", "./svc/web")
@@ -242,6 +245,20 @@ func (s *ObjectSettings) relations(k *keyword.Table) {
 	relation(&s.HardAntiAffinity, "hard_anti_affinity", "The objects that must not be up on the node where this one starts.", "svc2").Alias("anti_affinity")
 	relation(&s.SoftAffinity, "soft_affinity", "The objects this one prefers the company of, as long as a node allows it.", "svc1")
 	relation(&s.SoftAntiAffinity, "soft_anti_affinity", "The objects this one avoids the company of, as long as a node allows it.", "svc2")
+}
+
+// objects is the rule of lists of objects, or of instances as path@node.
+func objects(text string) error {
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		path, node, scoped := strings.Cut(word, "@")
+		if scoped && node == "" {
+			return fmt.Errorf("%q: no node after @: write path@node, or path alone for the object", word)
+		}
+		if _, err := object.ParseRelative(path, object.RootNamespace); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *ObjectSettings) behaviour(k *keyword.Table) {
@@ -303,7 +320,7 @@ func (s *ObjectSettings) timeouts(k *keyword.Table) {
 
 func (s *ObjectSettings) schedules(k *keyword.Table) {
 	schedule := func(p *string, name, help, when string) *keyword.Keyword {
-		return k.String(p, name, help).Scopable().Default(when).For(svc, vol)
+		return k.String(p, name, help).Scopable().Default(when).For(svc, vol).Check(schedule.Check)
 	}
 	schedule(&s.StatusSchedule, "status_schedule", "When the status is evaluated.", "@10m")
 	schedule(&s.MonitorSchedule, "monitor_schedule", "When the status of the monitored resources is evaluated.", "@1m")

@@ -14,7 +14,7 @@ func pool() keyword.Section {
 		k.text("mkblk_opt", "Options of the command that makes the device.")
 		k.text("mkfs_opt", "Options of the command that makes the file system.").Eg("-O largefile")
 		k.text("mnt_opt", "Options of the mount of the volumes.").Scopable().Eg("noatime")
-		k.text("status_schedule", "When the state of the pool is refreshed.").Eg("@10m")
+		k.when("status_schedule", "When the state of the pool is refreshed.").Eg("@10m")
 	})
 	t.add("directory", func(k unread) {
 		k.text("path", "The directory the volumes are made under.").Default("{var}/pool/directory")

@@ -81,20 +81,20 @@ func stats() keyword.Section {
 
 func scheduled(name, doc, when string) keyword.Section {
 	return untyped(name, doc, func(t *keyword.Table) {
-		unread{t}.text("schedule", "When it runs.").Default(when).Eg(nightly)
+		unread{t}.when("schedule", "When it runs.").Default(when).Eg(nightly)
 	})
 }
 
 func compliance() keyword.Section {
 	return untyped("compliance", "The compliance modules of the node.", func(t *keyword.Table) {
 		k := unread{t}
-		k.text("schedule", "When the modules run.").Default("02:00-06:00")
+		k.when("schedule", "When the modules run.").Default("02:00-06:00")
 		k.flag("auto_update", "Fetch the modules before they run. Whoever controls the repository then runs commands as root here.").Default("false")
 	})
 }
 
 func backup() keyword.Section {
 	return numbered("backup", "A backup server to collect the inventory of.", func(t *keyword.Table) {
-		unread{t}.text("schedule", "When its inventory is collected.").Eg(nightly)
+		unread{t}.when("schedule", "When its inventory is collected.").Eg(nightly)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/schedule"
 )
 
 // unread declares keywords no part of the agent reads through this package:
@@ -12,6 +13,11 @@ import (
 type unread struct{ t *keyword.Table }
 
 func (u unread) text(name, help string) *keyword.Keyword { return u.t.String(new(string), name, help) }
+
+// when declares a schedule.
+func (u unread) when(name, help string) *keyword.Keyword {
+	return u.text(name, help).Check(schedule.Check)
+}
 
 func (u unread) number(name, help string) *keyword.Keyword {
 	return u.t.Int(new(int), name, help)

@@ -63,29 +63,32 @@ func (c *Common) declare(t *keyword.Table, d Driver) {
 		t.String(&c.Desc, "desc", "Says in a few words what the resource is for. It is shown in the resource info.").Scopable().Eg("front end of the shop")
 	}
 	t.Set(&c.Tags, "tags", "Words that designate the resource in the --tag option of the actions.").Scopable().Eg("web critical")
-	t.String(&c.Subset, "subset", "The subset the resource belongs to. The resources of a group that share a subset are acted upon together, and at the same time when the subset says parallel.").Scopable().Eg("workers")
+	t.String(&c.Subset, "subset", "The subset the resource belongs to. The resources of a group that share a subset are acted upon together, and at the same time when the subset says parallel.").Scopable().Eg("workers").Check(keyword.Word)
 	t.Bool(&c.Disable, "disable", "A disabled resource is left alone by every action, and its status is n/a.").Scopable()
 	t.Bool(&c.Optional, "optional", "The failure of an optional resource neither stops nor undoes an action, and its status does not count in the availability of the instance.").Scopable().Inherit(config.HeadToLeaf)
 	t.Bool(&c.Encap, "encap", "The resource lives inside the container of the service, where another agent manages it.")
 	t.Bool(&c.Shared, "shared", "The resource is the same thing on every node: it is provisioned and unprovisioned once, by the leader.").Scopable()
 	t.Bool(&c.Provision, "provision", "When false, the resource is made by hand: provisioning the object checks that it is flagged provisioned.").Default("true")
 	t.Bool(&c.Unprovision, "unprovision", "When false, the resource is left in place when the object is unprovisioned.").Default("true")
-	t.String(&c.ProvisionRequires, "provision_requires", requiresHelp("provision")).Eg("disk#1(up)")
-	t.String(&c.UnprovisionRequires, "unprovision_requires", requiresHelp("unprovision")).Eg("app#1(down)")
+	requires := func(p *string, name, help string) *keyword.Keyword {
+		return t.String(p, name, help).Check(checkRequirements).Sections(required)
+	}
+	requires(&c.ProvisionRequires, "provision_requires", requiresHelp("provision")).Eg("disk#1(up)")
+	requires(&c.UnprovisionRequires, "unprovision_requires", requiresHelp("unprovision")).Eg("app#1(down)")
 	t.Bool(&c.Monitor, "monitor", "When a monitored resource is down and its restarts are used up, the monitor_action of the object is executed.").Scopable()
 	t.Bool(&c.Standby, "standby", "A standby resource is up on every node of the object, whether the instance is started there or not.").Scopable()
 	c.trigger(t, "provision")
 	c.trigger(t, "unprovision")
 	if _, ok := d.(Starter); ok {
-		t.Int(&c.Restart, "restart", "How many times the daemon starts the resource again when it is seen down, before it gives up.").Default("0").Scopable().Eg("2")
+		t.Int(&c.Restart, "restart", "How many times the daemon starts the resource again when it is seen down, before it gives up.").AtLeast(0).Default("0").Scopable().Eg("2")
 		t.Duration(&c.RestartDelay, "restart_delay", "The least time between two restarts of the resource by the daemon.").Default("500ms").Scopable()
-		t.String(&c.StartRequires, "start_requires", requiresHelp("start")).Eg("ip#1 fs#1(up)")
-		t.String(&c.StopRequires, "stop_requires", requiresHelp("stop")).Eg("app#1(down,n/a)")
+		requires(&c.StartRequires, "start_requires", requiresHelp("start")).Eg("ip#1 fs#1(up)")
+		requires(&c.StopRequires, "stop_requires", requiresHelp("stop")).Eg("app#1(down,n/a)")
 		c.trigger(t, "start")
 		c.trigger(t, "stop")
 	}
 	if _, ok := d.(Runner); ok {
-		t.String(&c.RunRequires, "run_requires", "The states of other resources without which the task refuses to run, as rid(state,...) separated by blanks. States left out mean up or stdby up.").Eg("fs#1(up)")
+		requires(&c.RunRequires, "run_requires", "The states of other resources without which the task refuses to run, as rid(state,...) separated by blanks. States left out mean up or stdby up.").Eg("fs#1(up)")
 		c.trigger(t, "run")
 	}
 }

@@ -58,3 +58,21 @@ func ParseRequirements(text string) ([]Requirement, error) {
 	}
 	return list, nil
 }
+
+func checkRequirements(text string) error {
+	_, err := ParseRequirements(text)
+	return err
+}
+
+// required lists the resources that requirements look at.
+func required(text string) []string {
+	list, err := ParseRequirements(text)
+	if err != nil {
+		return nil
+	}
+	rids := make([]string, len(list))
+	for i, r := range list {
+		rids[i] = r.RID
+	}
+	return rids
+}

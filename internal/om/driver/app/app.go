@@ -26,14 +26,14 @@ type commands struct {
 }
 
 func (a *commands) declare(k *keyword.Table, start, stop, check string) {
-	k.String(&a.script, "script", "The command that start, stop, check and info call with their own name when they are true. A relative name is searched in <etc>/<name>.d first.").Scopable().Eg("/srv/shop/bin/init")
-	k.String(&a.start, "start", start).Scopable().Eg("/usr/sbin/nginx -g 'daemon off;'")
-	k.String(&a.stop, "stop", stop).Scopable().Eg("/srv/shop/bin/stop")
-	k.String(&a.check, "check", check).Scopable().Eg("/usr/bin/curl -fs http://localhost:8099/")
-	k.String(&a.info, "info", "A command that prints key:value lines, added to the resource info; true calls the script. Lines that are not exactly key:value are dropped.").Scopable().Default("false").Eg("/srv/shop/bin/inventory")
+	k.String(&a.script, "script", "The command that start, stop, check and info call with their own name when they are true. A relative name is searched in <etc>/<name>.d first.").Scopable().Eg("/srv/shop/bin/init").Check(process.Check)
+	k.String(&a.start, "start", start).Check(process.Check).Scopable().Eg("/usr/sbin/nginx -g 'daemon off;'")
+	k.String(&a.stop, "stop", stop).Check(process.Check).Scopable().Eg("/srv/shop/bin/stop")
+	k.String(&a.check, "check", check).Check(process.Check).Scopable().Eg("/usr/bin/curl -fs http://localhost:8099/")
+	k.String(&a.info, "info", "A command that prints key:value lines, added to the resource info; true calls the script. Lines that are not exactly key:value are dropped.").Check(process.Check).Scopable().Default("false").Eg("/srv/shop/bin/inventory")
 	k.Duration(&a.checkTimeout, "check_timeout", "How long the check may take. By default, timeout.").Scopable().Eg("10s")
 	k.Duration(&a.infoTimeout, "info_timeout", "How long the info command may take. By default, timeout.").Scopable().Eg("10s")
-	k.String(&a.retcodes, "retcodes", "What the exit statuses of the check mean, as code:status items. Statuses are up, down, warn and n/a; a code that is not listed is warn.").Default("0:up 1:down").Scopable().Eg("0:up 1:down 3:n/a")
+	k.String(&a.retcodes, "retcodes", "What the exit statuses of the check mean, as code:status items. Statuses are up, down, warn and n/a; a code that is not listed is warn.").Default("0:up 1:down").Scopable().Eg("0:up 1:down 3:n/a").Check(process.CheckRetCodes)
 	k.Bool(&a.statusLog, "status_log", "Adds what the check prints to the status of the resource: errors as warnings.").Default("false").Scopable()
 	a.Settings.Keywords(k)
 }

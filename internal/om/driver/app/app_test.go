@@ -18,7 +18,9 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/driver/app"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/drivertest"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -69,9 +71,7 @@ func TestSimple(t *testing.T) {
 		"an unknown user is named":               {"start = /bin/sleep 300\nuser = nobody-at-all\nstart_grace = 10s\n", `user "nobody-at-all": not found`},
 		"a directory that is not there is named": {"start = /bin/sleep 300\ncwd = /no/such\nstart_grace = 10s\n", "working directory: chdir /no/such"},
 		"true without a script says what to set": {"start = true\n", "start = true needs a script"},
-		"an unbalanced quote is told":            {"start = /bin/sleep '300\n", "command \"/bin/sleep '300\""},
 		"a secret that is not there is named":    {"start = /bin/sleep 300\nsecrets_environment = A=db/password\n", "secrets_environment: A=db/password: no data store"},
-		"an environment without = is told":       {"start = /bin/sleep 300\nenvironment = A\n", `environment: "A" is not VAR=value`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,7 +295,6 @@ func TestForking(t *testing.T) {
 	}{
 		"exit statuses are mapped":            {"check = /bin/sh -c 'exit 3'\nretcodes = 0:up 1:down 3:n/a\n", cluster.NotApplicable, ""},
 		"one that is not mapped is a warning": {"check = /bin/sh -c 'exit 9'\n", cluster.Warn, "exit status 9 is not in retcodes"},
-		"a map that cannot be read is told":   {"check = /bin/true\nretcodes = 0=up\n", cluster.Warn, `retcodes: "0=up" is not code:status`},
 		"a check that takes too long is told": {"check = /bin/sleep 60\ncheck_timeout = 20ms\n", cluster.Warn, "still running after 20ms"},
 		"a check that cannot run is told":     {"check = /no/such/check\nuser = nobody-at-all\n", cluster.Down, ""},
 		"what it prints is kept on demand":    {"check = echo all well; exit 0\nstatus_log = true\n", cluster.Up, "all well"},
@@ -410,4 +409,31 @@ func recordedPid(log string) int {
 func zombie(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(b), ") Z ")
+}
+
+func TestValuesThatCannotWorkAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"start", "/bin/sleep '300", "command \"/bin/sleep '300\": the quote ' is not closed"},
+		{"stop", `/bin/sleep 1 \`, "ends with a backslash"},
+		{"check", `/bin/sleep "1`, `the quote " is not closed`},
+		{"start", "echo 'a | cat", ""}, // for the shell to read
+		{"start", "true", ""},
+		{"stop", "", ""},
+		{"retcodes", "0:up 1:foo x:y", `retcodes: "1:foo"`},
+		{"retcodes", "0=up", `retcodes: "0=up" is not code:status`},
+		{"environment", "FOO", `environment: "FOO" is not VAR=value`},
+		{"environment", "=x", `environment: "=x" is not VAR=value`},
+		{"environment", `A= "B=x y"`, ""},
+		{"restart", "-1", "too small: write 0 or more"},
+		{"subset", "a b", "not one word"},
+		{"start_requires", "garbage (((", `cannot read "((("`},
+		{"start_requires", "fs#2(foo)", "foo"},
+		{"stop_requires", "fs#2(down,n/a)", ""},
+	} {
+		k := resource.Table(&resource.Common{}, app.Simple.New(resource.Env{})).Find(c[0])
+		if err := k.Convert(c[1], keyword.Context{}); c[2] == "" && err != nil || c[2] != "" && (err == nil || !strings.Contains(err.Error(), c[2])) {
+			t.Errorf("%s = %s: %v, want %q", c[0], c[1], err, c[2])
+		}
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 	"github.com/holdfast-ops/holdfast/internal/om/resource/process"
+	"github.com/holdfast-ops/holdfast/internal/om/schedule"
 )
 
 // Host is the driver of the tasks run on the node itself.
@@ -44,16 +45,16 @@ type task struct {
 
 // Keywords implements [resource.Driver].
 func (t *task) Keywords(k *keyword.Table) {
-	k.String(&t.command, "command", "The command the task runs.").Scopable().Eg("/srv/shop/bin/backup --full")
-	k.String(&t.onError, "on_error", "A command run when the task fails.").Scopable().Eg("/usr/bin/logger backup failed")
+	k.String(&t.command, "command", "The command the task runs.").Check(process.Check).Scopable().Eg("/srv/shop/bin/backup --full")
+	k.String(&t.onError, "on_error", "A command run when the task fails.").Check(process.Check).Scopable().Eg("/usr/bin/logger backup failed")
 	k.String(&t.stop, "stop", "Accepted for configurations written for other drivers; a task on the host ends with its command.").Scopable()
 	k.String(&t.check, "check", "When last_run, the status of the task is that of its last run, by retcodes; when last_run_warn, a failed last run is a warning. By default the status is n/a.").OneOf("", "last_run", "last_run_warn").Scopable()
-	k.String(&t.retcodes, "retcodes", "What the exit statuses of the command mean for check = last_run, as code:status items.").Default("0:up 1:down").Scopable().Eg("0:up 1:down 3:n/a")
+	k.String(&t.retcodes, "retcodes", "What the exit statuses of the command mean for check = last_run, as code:status items.").Default("0:up 1:down").Check(process.CheckRetCodes).Scopable().Eg("0:up 1:down 3:n/a")
 	k.Duration(&t.runTimeout, "run_timeout", "How long the command may take. By default, timeout.").Scopable().Eg("2h")
 	k.Bool(&t.logs, "log", "Logs what the command prints.").Default("true").Scopable()
 	k.Bool(&t.confirmation, "confirmation", "Refuses to run unless the person who asks confirms it, with --confirm. A task that asks for it never runs on a schedule.")
-	k.Int(&t.maxParallel, "max_parallel", "How many runs of the task may go on at the same time.").Default("1").Scopable().Eg("2")
-	k.String(&t.schedule, "schedule", "When the task runs by itself.").HeadName("run_schedule").Scopable().Eg("04:00-06:00@120m mon-fri")
+	k.Int(&t.maxParallel, "max_parallel", "How many runs of the task may go on at the same time.").AtLeast(1).Default("1").Scopable().Eg("2")
+	k.String(&t.schedule, "schedule", "When the task runs by itself.").Check(schedule.Check).HeadName("run_schedule").Scopable().Eg("04:00-06:00@120m mon-fri")
 	k.Duration(&t.snooze, "snooze", "How long the schedule leaves the task alone after a failed run.").Scopable().Eg("10m")
 	t.Settings.Keywords(k)
 }

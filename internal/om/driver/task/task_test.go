@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/driver/drivertest"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/task"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -136,4 +138,21 @@ func TestHost(t *testing.T) {
 			t.Errorf("run: %v", err)
 		}
 	})
+}
+
+func TestValuesThatCannotWorkAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"schedule", "garbage", "no time range"},
+		{"schedule", "04:00-06:00@120m mon-fri", ""},
+		{"retcodes", "1:foo", `retcodes: "1:foo"`},
+		{"command", "echo 'x", "not closed"},
+		{"on_error", "echo 'x", "not closed"},
+		{"max_parallel", "0", "too small: write 1 or more"},
+	} {
+		k := resource.Table(&resource.Common{}, task.Host.New(resource.Env{})).Find(c[0])
+		if err := k.Convert(c[1], keyword.Context{}); c[2] == "" && err != nil || c[2] != "" && (err == nil || !strings.Contains(err.Error(), c[2])) {
+			t.Errorf("%s = %s: %v, want %q", c[0], c[1], err, c[2])
+		}
+	}
 }

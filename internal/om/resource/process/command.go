@@ -31,6 +31,16 @@ func Parse(text string) ([]string, error) {
 	return argv, nil
 }
 
+// Check tells what is wrong in the text of a command. It is a rule for
+// keyword.Check; no command is right.
+func Check(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	_, err := Parse(text)
+	return err
+}
+
 // In replaces a command that is no absolute file by the one of that name in dir,
 // when there is one.
 func In(dir string, argv []string) []string {

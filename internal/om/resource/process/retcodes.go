@@ -29,6 +29,12 @@ func ParseRetCodes(text string) (RetCodes, error) {
 	return codes, nil
 }
 
+// CheckRetCodes tells what is wrong in a map. It is a rule for keyword.Check.
+func CheckRetCodes(text string) error {
+	_, err := ParseRetCodes(text)
+	return err
+}
+
 // Status is that of an exit status, and a remark when the map does not have it.
 func (c RetCodes) Status(code int) (cluster.Status, *cluster.ResourceLogEntry) {
 	if s, ok := c[code]; ok {

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/linux/launch"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
@@ -33,7 +35,7 @@ func (s *Settings) Keywords(k *keyword.Table) {
 	k.String(&s.Group, "group", "The group the commands run as, by name or number. By default, that of the user.").Scopable().Eg("www-data")
 	k.String(&s.Dir, "cwd", "The working directory of the commands.").Scopable().Eg("/srv/{fqdn}")
 	k.Umask(&s.Umask, "umask", "The file creation mask of the commands, in octal. By default, that of the agent.").Scopable().Eg("022")
-	k.Shlex(&s.Environment, "environment", "Variables added to the environment of the commands, as VAR=value. Quote the values that hold blanks.").Scopable().Eg(`LANG=C "TITLE=my shop"`)
+	k.Shlex(&s.Environment, "environment", "Variables added to the environment of the commands, as VAR=value. Quote the values that hold blanks.").Scopable().Check(checkEnvironment).Eg(`LANG=C "TITLE=my shop"`)
 	k.Shlex(&s.Configs, "configs_environment", "Variables that take the value of a key of a cfg object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Scopable().Eg("PORT=shop/port shop/logo_url")
 	k.Shlex(&s.Secrets, "secrets_environment", "Variables that take the value of a key of a sec object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Scopable().Eg("PASSWORD=db/password")
 	k.Duration(&s.Timeout, "timeout", "How long a command may take, when no keyword says it for that command.").Scopable().Eg("1m30s")
@@ -81,11 +83,10 @@ func (s *Settings) Options(e resource.Env, argv []string) launch.Options {
 func (s *Settings) Environ(e resource.Env) ([]string, error) {
 	env := append([]string(nil), e.Vars...)
 	for _, v := range s.Environment {
-		name, value, ok := strings.Cut(v, "=")
-		if !ok || name == "" {
-			return nil, fmt.Errorf("environment: %q is not VAR=value", v)
+		if err := checkVariable(v); err != nil {
+			return nil, err
 		}
-		env = append(env, name+"="+value)
+		env = append(env, v)
 	}
 	for _, from := range []struct {
 		option string
@@ -101,6 +102,21 @@ func (s *Settings) Environ(e resource.Env) ([]string, error) {
 		}
 	}
 	return env, nil
+}
+
+func checkEnvironment(text string) error {
+	variables, err := config.ParseShlex(text)
+	for _, v := range variables {
+		err = errors.Join(err, checkVariable(v))
+	}
+	return err
+}
+
+func checkVariable(v string) error {
+	if strings.IndexByte(v, '=') <= 0 {
+		return fmt.Errorf("environment: %q is not VAR=value", v)
+	}
+	return nil
 }
 
 // dataVariable reads "VAR=name/key" or "name/key" into "VAR=value".

@@ -94,10 +94,10 @@ func current() (Process, error) {
 
 // report prints an error, the lines after the first aligned below it.
 func report(w io.Writer, err error) {
-	if err == nil || isSilent(err) {
+	msg := unsaid(err)
+	if msg == "" {
 		return
 	}
-	msg := err.Error()
 	if errors.Is(err, context.Canceled) {
 		msg = strings.Replace(msg, context.Canceled.Error(), "interrupted", 1)
 	}

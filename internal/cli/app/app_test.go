@@ -51,6 +51,7 @@ func program(p app.Process) *cobra.Command {
 			"missing": fmt.Errorf("open: %w", notFoundError{errors.New("web: object not found")}),
 			"many":    errors.Join(errors.New("n1: down"), errors.New("n2: down"), notFoundError{errors.New("n3: gone")}),
 			"code":    app.WithCode(errors.New("partly done"), 3),
+			"partly":  errors.Join(app.Silent(1), errors.New("n2: down"), fmt.Errorf("n3: %w", app.Silent(4))),
 			"silent":  fmt.Errorf("said: %w", app.Silent(4)),
 			"usage":   app.Usage("--to %q: not a date", "x"),
 			"none":    app.WithCode(nil, 3),
@@ -94,6 +95,7 @@ func TestErrorsSetTheExitCodeAndPrintOnce(t *testing.T) {
 		{"fail many", 2, "Error: n1: down\n       n2: down\n       n3: gone\n"},
 		{"fail code", 3, "Error: partly done\n"},
 		{"fail silent", 4, ""},
+		{"fail partly", 1, "Error: n2: down\n"},
 		{"fail usage", 1, "Error: --to \"x\": not a date\n"},
 		{"nod", 1, "Error: unknown command \"nod\" of prog, did you mean node?; prog --help lists them\n"},
 		{"node lits", 1, "Error: unknown command \"lits\" of prog node, did you mean list?; prog node --help lists them\n"},
@@ -132,6 +134,23 @@ func TestACancelledCommandExitsAsInterrupted(t *testing.T) {
 	code := app.Run(ctx, app.Process{Args: []string{"wait"}, Streams: s}, program)
 
 	if code != 130 || errs.String() != "Error: wait: interrupted\n" {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}
+
+func TestACommandTheUserEndsHasNothingToSay(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := app.Ended(ctx); err != nil {
+		t.Errorf("it lasts, and %v", err)
+	}
+	cancel()
+	tree := func(app.Process) *cobra.Command {
+		return &cobra.Command{Use: "prog", RunE: func(cmd *cobra.Command, _ []string) error { return app.Ended(cmd.Context()) }}
+	}
+	s, _, _, errs := iostreams.Test()
+
+	if code := app.Run(ctx, app.Process{Streams: s}, tree); code != 130 || errs.String() != "" {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }

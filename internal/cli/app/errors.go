@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // UsageError is a command line that cannot be understood. Its message tells the
@@ -52,9 +53,37 @@ func (e *silentError) Error() string { return fmt.Sprintf("exit code %d", e.code
 // ExitCode is the exit code to end with.
 func (e *silentError) ExitCode() int { return e.code }
 
-func isSilent(err error) bool {
-	_, ok := errors.AsType[*silentError](err)
-	return ok
+// Ended is what a command that lasts until the user ends it returns when ctx
+// does: nothing to say, the exit code of an interruption.
+func Ended(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return Silent(Interrupted)
+	}
+	return ctx.Err()
+}
+
+// unsaid is what an error has to say: of joined errors, what those that are not
+// silent have.
+func unsaid(err error) string {
+	if err == nil {
+		return ""
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // this one, not what it wraps
+		var parts, all []string
+		for _, e := range joined.Unwrap() {
+			all = append(all, e.Error())
+			if text := unsaid(e); text != "" {
+				parts = append(parts, text)
+			}
+		}
+		if err.Error() == strings.Join(all, "\n") {
+			return strings.Join(parts, "\n")
+		}
+	}
+	if _, silent := errors.AsType[*silentError](err); silent {
+		return ""
+	}
+	return err.Error()
 }
 
 // exitCode is the code of the first error of the tree that has one.

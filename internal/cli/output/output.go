@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
@@ -43,6 +44,45 @@ func Write[T any](s *iostreams.Streams, format string, columns []Column[T], rows
 		return err
 	}
 	_, err := io.Copy(s.Out, &b)
+	return err
+}
+
+// Stream prints items as they come: [Write] for each, with one header, json on
+// one line each, and yaml as documents. The zero value is not ready: give the
+// streams, the format and the columns.
+type Stream[T any] struct {
+	Streams *iostreams.Streams
+	Format  string
+	Columns []Column[T]
+
+	began bool
+}
+
+// Write prints the next item. data is what the structured formats show.
+func (w *Stream[T]) Write(item T, data any) error {
+	var b bytes.Buffer
+	name, _, _ := strings.Cut(w.Format, "=")
+	switch name {
+	case "json":
+		n, err := toTree(data)
+		if err != nil {
+			return err
+		}
+		n.compact(&b)
+		b.WriteByte('\n')
+	case "yaml":
+		b.WriteString("---\n")
+		fallthrough
+	default:
+		if err := render(&b, w.Format, w.Columns, []T{item}, data); err != nil {
+			return err
+		}
+	}
+	if w.began && slices.Contains([]string{"", "auto", "table", "wide", "csv", "tab"}, name) {
+		_, _ = b.ReadBytes('\n') // the header
+	}
+	w.began = true
+	_, err := io.Copy(w.Streams.Out, &b)
 	return err
 }
 

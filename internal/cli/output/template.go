@@ -36,6 +36,12 @@ func writeTemplateFile(b *bytes.Buffer, n node, file string) error {
 
 func templateFuncs() template.FuncMap {
 	return template.FuncMap{
+		"eq":        anyEqual,
+		"ne":        func(a, b any) bool { return !equal(a, b) },
+		"lt":        func(a, b any) bool { return ordered(a, b, func(order int) bool { return order < 0 }) },
+		"le":        func(a, b any) bool { return ordered(a, b, func(order int) bool { return order <= 0 }) },
+		"gt":        func(a, b any) bool { return ordered(a, b, func(order int) bool { return order > 0 }) },
+		"ge":        func(a, b any) bool { return ordered(a, b, func(order int) bool { return order >= 0 }) },
 		"hasPrefix": strings.HasPrefix,
 		"hasSuffix": strings.HasSuffix,
 		"contains":  strings.Contains,

@@ -1,9 +1,15 @@
 package client_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
@@ -54,5 +60,60 @@ func TestAnAnswerOfSomethingElseIsARefusal(t *testing.T) {
 		if err == nil {
 			t.Error("an event of a gateway")
 		}
+	}
+}
+
+func TestASocketThatRefusesThisUserIsNotADaemonThatIsDown(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root opens every socket")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "closed", "http.sock")
+	if err := os.Mkdir(filepath.Dir(path), 0); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Options{Socket: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = client.Do(t.Context(), c, api.GetHealth, api.None{})
+	if _, denied := errors.AsType[*client.DeniedError](err); !denied || client.IsDown(err) {
+		t.Error(err)
+	}
+}
+
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	err := &client.DeniedError{Target: "/run/http.sock", Err: fmt.Errorf("connect: %w", syscall.EACCES)}
+	if client.IsDown(err) || !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "/run/http.sock: permission denied: ") {
+		t.Error(err)
+	}
+}
+
+func TestAStreamEndedByItsReaderSaysSo(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte("id: 1\nevent: ObjectCreated\ndata: {}\n\n"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	c, err := client.New(client.Options{Server: server.URL, Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+
+	var last error
+	for _, err := range client.Events(ctx, c, api.EventQuery{}) {
+		last = err
+		cancel()
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Error(last)
 	}
 }

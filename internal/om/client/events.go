@@ -29,9 +29,16 @@ func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Even
 			yield(api.Event{}, problem(response, body))
 			return
 		}
+		// A connection that ctx closes says so in words of its own.
+		fail := func(err error) {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			yield(api.Event{}, fmt.Errorf("events of %s: %w", c.target, err))
+		}
 		for e, err := range sse.NewReader(response.Body, 0).Events() {
 			if err != nil {
-				yield(api.Event{}, fmt.Errorf("events of %s: %w", c.target, err))
+				fail(err)
 				return
 			}
 			id, err := strconv.ParseUint(e.ID, 10, 64)
@@ -42,6 +49,9 @@ func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Even
 			if !yield(api.Event{Kind: e.Name, ID: id, At: time.Now(), Data: e.Data}, nil) {
 				return
 			}
+		}
+		if ctx.Err() != nil {
+			fail(ctx.Err())
 		}
 	}
 }

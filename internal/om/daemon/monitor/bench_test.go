@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,7 +95,10 @@ func (w *world) create(p object.Path, orchestrate string, change ...func(*cluste
 
 func start(t *testing.T, w *world, b *bus.Bus) *bench {
 	t.Helper()
-	for p := range w.disk {
+	w.mu.Lock()
+	paths := slices.Collect(maps.Keys(w.disk))
+	w.mu.Unlock()
+	for _, p := range paths {
 		if err := w.Refresh(p); err != nil {
 			t.Fatal(err)
 		}
@@ -191,16 +196,21 @@ func (w *world) finish(j executor.Job, verb string) {
 }
 
 // SetFrozen and SetStopped implement monitor.Flags.
-func (w *world) SetFrozen(p object.Path, on bool) error { return w.flag(&w.instances[p].frozen, on) }
+func (w *world) SetFrozen(p object.Path, on bool) error {
+	return w.flag(p, on, func(i *thing) *time.Time { return &i.frozen })
+}
 
-func (w *world) SetStopped(p object.Path, on bool) error { return w.flag(&w.instances[p].stopped, on) }
+func (w *world) SetStopped(p object.Path, on bool) error {
+	return w.flag(p, on, func(i *thing) *time.Time { return &i.stopped })
+}
 
-func (w *world) flag(at *time.Time, on bool) error {
+func (w *world) flag(p object.Path, on bool, of func(*thing) *time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failing["flag"] {
 		return errors.New("no space left on device")
 	}
+	at := of(w.instances[p])
 	*at = time.Time{}
 	if on {
 		*at = time.Now()
@@ -247,6 +257,20 @@ func (b *bench) set(f func(*thing)) {
 	f(b.world.instances[svc("a")])
 	b.world.mu.Unlock()
 	b.world.Evaluate(svc("a"), func(error) {})
+}
+
+// fail makes what a verb does fail from now on, or not any more.
+func (w *world) fail(verb string, yes bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failing[verb] = yes
+}
+
+// actFor makes actions take so long from now on.
+func (w *world) actFor(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.takes = d
 }
 
 func (b *bench) done() []string {

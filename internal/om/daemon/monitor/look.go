@@ -182,9 +182,11 @@ func (m *Monitor) relate(w *watched, config *cluster.InstanceConfig) {
 	add(config.Children, false)
 }
 
-// apply makes a decision true.
+// apply makes a decision true. One that changed something is decided about again:
+// what it changed may be what the next step waited for, and nothing else tells.
 func (m *Monitor) apply(w *watched, old *cluster.InstanceMonitor, d orchestrate.Decision) {
 	ending := w.monitor
+	jobOver := w.job != nil && d.Job == nil
 	if old != nil {
 		ending = *old
 	}
@@ -194,7 +196,9 @@ func (m *Monitor) apply(w *watched, old *cluster.InstanceMonitor, d orchestrate.
 		sid = uuid.NewString()
 		d.Monitor.SessionID = sid
 	}
-	m.set(w, old, d.Monitor)
+	if m.set(w, old, d.Monitor) || jobOver {
+		m.dirty[w.path] = true
+	}
 	if d.Evict.RID != "" {
 		m.o.Log.Warn("monitor action", slog.String("object", w.path.String()), slog.String("resource", d.Evict.RID),
 			slog.String("action", d.Evict.Pending[0]))
@@ -219,12 +223,12 @@ func (m *Monitor) apply(w *watched, old *cluster.InstanceMonitor, d orchestrate.
 }
 
 // set publishes the monitor of an instance, if it changed.
-func (m *Monitor) set(w *watched, old *cluster.InstanceMonitor, v cluster.InstanceMonitor) {
+func (m *Monitor) set(w *watched, old *cluster.InstanceMonitor, v cluster.InstanceMonitor) (changed bool) {
 	if old != nil {
 		v.UpdatedAt = old.UpdatedAt
 		if reflect.DeepEqual(*old, v) {
 			w.monitor = v
-			return
+			return false
 		}
 		if old.State != v.State {
 			say := m.o.Log.Info
@@ -238,6 +242,7 @@ func (m *Monitor) set(w *watched, old *cluster.InstanceMonitor, v cluster.Instan
 	v.UpdatedAt = now()
 	w.monitor = v
 	m.o.State.SetInstanceMonitor(w.path, m.self, v)
+	return true
 }
 
 // because is the weightiest reason, in words.

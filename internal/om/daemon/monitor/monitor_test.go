@@ -74,7 +74,7 @@ func TestAGoalInProgressRefusesAnotherUntilItIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
-		b.world.takes = time.Minute
+		b.world.actFor(time.Minute)
 		first, err := b.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Started})
 		if err != nil {
 			t.Fatal(err)
@@ -230,15 +230,13 @@ func TestAFailureIsFinalUntilCleared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "ha")
-		w.failing["start"] = true
+		w.fail("start", true)
 		b := start(t, w, events)
 		pass(time.Hour) // virtual
 		if got := b.done(); len(got) != 1 || b.monitor("a").State != "start failed" {
 			t.Fatalf("done %q, state %s", got, b.monitor("a").State)
 		}
-		w.mu.Lock()
-		w.failing["start"] = false
-		w.mu.Unlock()
+		w.fail("start", false)
 
 		if err := b.Clear(t.Context(), svc("a")); err != nil {
 			t.Fatal(err)
@@ -255,7 +253,7 @@ func TestAnActionThatCannotBeStartedFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
-		b.world.failing["submit"] = true
+		b.world.fail("submit", true)
 		if o := b.ask(t, "a", orchestrate.Started); o.State != orchestrate.Failed || o.Reason == "" {
 			t.Errorf("%+v", o)
 		}
@@ -266,7 +264,7 @@ func TestAFlagThatCannotBeWrittenFailsTheGoal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
-		b.world.failing["flag"] = true
+		b.world.fail("flag", true)
 		for _, goal := range []string{orchestrate.Stopped, orchestrate.Frozen} {
 			if o := b.ask(t, "a", goal); o.State != orchestrate.Failed {
 				t.Errorf("%+v", o)
@@ -285,7 +283,7 @@ func TestADaemonKilledDuringAStartDoesNotStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, events := newWorld(t)
 		w.create(svc("a"), "ha")
-		w.takes = time.Minute
+		w.actFor(time.Minute)
 		b := start(t, w, events)
 		pass(10 * time.Second) // virtual
 		if b.monitor("a").State != "starting" {
@@ -342,6 +340,43 @@ func TestCommandsTypedByHandAreFollowed(t *testing.T) {
 	})
 }
 
+// What dies while an instance is left to its operator is looked after when it is
+// not any more.
+func TestAThawResumesTheWatch(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"asked", "by hand"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w, events := newWorld(t)
+				w.create(svc("a"), "ha", func(c *cluster.InstanceConfig) {
+					c.Resources["app#1"] = cluster.ResourceConfig{Restart: 2}
+				})
+				w.instances[svc("a")].avail = cluster.Up
+				b := start(t, w, events)
+				pass(time.Second) // virtual
+				b.ask(t, "a", orchestrate.Frozen)
+				b.set(func(i *thing) { i.avail = cluster.Down })
+				pass(time.Minute) // virtual
+				if got := b.done(); len(got) != 0 {
+					t.Fatalf("frozen, and yet done %q", got)
+				}
+
+				if how == "asked" {
+					b.ask(t, "a", orchestrate.Unfrozen)
+				} else {
+					b.set(func(i *thing) { i.frozen = time.Time{} })
+				}
+				pass(2 * time.Second) // virtual
+
+				if got := b.done(); !slices.Equal(got, []string{"a start --rid=app#1"}) {
+					t.Errorf("done %q", got)
+				}
+			})
+		})
+	}
+}
+
 func TestTheNodeThatShutsDownStartsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -366,7 +401,7 @@ func TestMonitorActions(t *testing.T) {
 			c.MonitorAction, c.PreMonitorAction = []string{"crash", "reboot"}, "/bin/notify 'the end'"
 		})
 		w.instances[svc("a")].avail = cluster.Up
-		w.failing["crash"] = true
+		w.fail("crash", true)
 		acted := events.Subscribe("test", func(e *event.Envelope) bool { return e.Kind == event.InstanceMonitorAction{}.Kind() })
 		defer acted.Close()
 		b := start(t, w, events)
@@ -442,7 +477,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
-		b.world.takes = time.Hour
+		b.world.actFor(time.Hour)
 		id, err := b.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Started})
 		if err != nil {
 			t.Fatal(err)

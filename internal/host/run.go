@@ -17,6 +17,8 @@ type Cmd struct {
 	// OnLine receives each line of output as it comes; stderr tells which stream.
 	// When nil the output is only collected (at most 1 MiB a stream, the end kept).
 	OnLine func(stderr bool, line string)
+	// Files are open in the command, from descriptor 3 on.
+	Files []*os.File
 	// Capture receives the whole output of a command left running, which goes to
 	// /dev/null without it. The command keeps its own hold of the file.
 	Capture *os.File
@@ -59,7 +61,7 @@ func (e *ExitError) Error() string {
 	if e.Signal != 0 {
 		end = "killed by signal " + e.Signal.String()
 	}
-	msg := strings.Join(e.Argv, " ") + ": " + end
+	msg := Quote(e.Argv) + ": " + end
 	if s := strings.TrimSpace(e.Stderr); s != "" {
 		msg += ": " + s
 	}

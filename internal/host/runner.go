@@ -135,7 +135,7 @@ func check(c Cmd) error {
 // their group, never through exec, which knows only the first process.
 func command(ctx context.Context, c Cmd) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Argv[0], c.Argv[1:]...) //nolint:gosec // running commands is the job
-	cmd.Dir, cmd.Env = c.Dir, c.Env
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = c.Dir, c.Env, c.Files
 	return cmd
 }
 

@@ -92,15 +92,28 @@ func (t *Tree) Create(group string) error {
 	return nil
 }
 
-// Join moves the running process, all its threads, into a group that exists.
-func (t *Tree) Join(group string) error { return t.add(group, 0) }
-
-func (t *Tree) add(group string, pid int) error {
-	if err := cgroups.WriteCgroupProc(t.Dir(group), pid); err != nil {
+// Join moves the running process, all its threads, into a group, which is made
+// if need be.
+func (t *Tree) Join(group string) error {
+	var err error
+	for range joinTries {
+		if err = t.Create(group); err != nil {
+			return err
+		}
+		err = cgroups.WriteCgroupProc(t.Dir(group), 0)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENODEV) {
+			break
+		}
+		// Who is done with the group found nobody in it, and removed it meanwhile.
+	}
+	if err != nil {
 		return fmt.Errorf("join control group %s: %w", group, err)
 	}
 	return nil
 }
+
+// joinTries is how often a group is made again under who removes it.
+const joinTries = 20
 
 // Procs lists the processes of a group and of those below it. A group that does
 // not exist has none.

@@ -22,8 +22,9 @@ import (
 
 // Options are the flags and the arguments of `om exec`.
 type Options struct {
-	Cgroup string   // control group joined, "/opensvc.slice/..."; it must exist
+	Cgroup string   // control group joined, "/opensvc.slice/...", made if need be
 	Record string   // file receiving the identity of the process
+	Report int      // descriptor of a [Watch]; 0: nobody watches
 	Dir    string   // working directory
 	User   string   // name or number
 	Group  string   // name or number
@@ -35,6 +36,7 @@ type Options struct {
 // Flags is where [Options.Bind] declares flags; *pflag.FlagSet is one.
 type Flags interface {
 	StringVar(p *string, name, value, usage string)
+	IntVar(p *int, name string, value int, usage string)
 	StringArrayVar(p *[]string, name string, value []string, usage string)
 }
 
@@ -42,6 +44,7 @@ type Flags interface {
 func (o *Options) Bind(f Flags) {
 	f.StringVar(&o.Cgroup, "pg", "", "control group to join")
 	f.StringVar(&o.Record, "record", "", "file to write the identity of the process in; refuse while the one recorded lives")
+	f.IntVar(&o.Report, "report", 0, "descriptor on which to tell why the command could not be executed")
 	f.StringVar(&o.Dir, "cwd", "", "working directory")
 	f.StringVar(&o.User, "user", "", "user to become, with its supplementary groups")
 	f.StringVar(&o.Group, "group", "", "group to become, that of the user by default")
@@ -59,6 +62,9 @@ func (o Options) Args() []string {
 	}
 	flag("pg", o.Cgroup)
 	flag("record", o.Record)
+	if o.Report != 0 {
+		flag("report", strconv.Itoa(o.Report))
+	}
 	flag("cwd", o.Dir)
 	flag("user", o.User)
 	flag("group", o.Group)
@@ -89,8 +95,17 @@ func LimitNames() []string {
 }
 
 // Exec prepares the running process and executes the command in its place. It
-// returns only on failure; environ is the environment of the command.
+// returns only on failure; environ is the environment of the command. A failure
+// that was told to who watches is a [*ReportedError].
 func Exec(o Options, environ []string) error {
+	watcher, err := openReport(o.Report)
+	if err != nil {
+		return err
+	}
+	return watcher.failed(o.exec(environ, watcher))
+}
+
+func (o Options) exec(environ []string, watcher *report) (err error) {
 	if len(o.Argv) == 0 {
 		return errors.New("no command to execute: write it after --")
 	}
@@ -98,10 +113,7 @@ func Exec(o Options, environ []string) error {
 	if err != nil {
 		return err
 	}
-	return record.fail(o.exec(environ))
-}
-
-func (o Options) exec(environ []string) error {
+	defer func() { err = errors.Join(err, record.close()) }() // the execution closes it too
 	account, err := lookup(o.User, o.Group)
 	if err != nil {
 		return err
@@ -138,6 +150,9 @@ func (o Options) exec(environ []string) error {
 	}
 	name, err := Find(o.Argv[0], pathOf(environ))
 	if err != nil {
+		return err
+	}
+	if err := watcher.say(executing); err != nil {
 		return err
 	}
 	if err := syscall.Exec(name, o.Argv, environ); err != nil { //nolint:gosec // executing what it is told is its purpose

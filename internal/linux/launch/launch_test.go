@@ -2,6 +2,7 @@ package launch_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -161,26 +162,96 @@ func TestExec(t *testing.T) {
 		"a file that is not a program is":   {launch.Options{Argv: []string{"/etc/passwd"}}, "command /etc/passwd: is not executable"},
 		"no command at all is an error":     {launch.Options{}, "no command to execute"},
 		"a directory is not a command":      {launch.Options{Argv: []string{"/etc"}}, "command /etc: is a directory"},
-		"a control group must exist":        {launch.Options{Cgroup: "/no-such.slice", Argv: []string{"true"}}, "control group"},
 		"a group is searched by its name":   {launch.Options{Group: "nobody-of-that-name", Argv: []string{"true"}}, `group "nobody-of-that-name": not found`},
 		"a number too large is not a limit": {launch.Options{Limits: []string{"as=ten"}, Argv: []string{"true"}}, `limit as: "ten" is not a number`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			record := filepath.Join(t.TempDir(), "process")
-			c.options.Record = record
 			_, errs, err := run(t, c.options)
 			if err == nil || !strings.Contains(errs, c.want) {
 				t.Errorf("launch: %q, %v, want %q", errs, err, c.want)
 			}
-			if len(c.options.Argv) == 0 {
-				return
-			}
-			if r, err := launch.ReadRecord(record); err != nil || !strings.Contains(r.Error, c.want) || r.Alive() {
-				t.Errorf("record %+v, %v, want the error", r, err)
+			_, err = watched(t, c.options)
+			var failed *launch.Error
+			if !errors.As(err, &failed) || !strings.Contains(failed.Reason, c.want) {
+				t.Errorf("who watches sees %v, want %q", err, c.want)
 			}
 		})
 	}
+
+	t.Run("a failure of the command is none of the launch", func(t *testing.T) {
+		t.Parallel()
+		ended, err := watched(t, launch.Options{Argv: []string{"sh", "-c", "test ! -e /proc/self/fd/3 && exit 126"}})
+		var exit *exec.ExitError
+		if err != nil || !errors.As(ended, &exit) || exit.ExitCode() != 126 {
+			t.Errorf("executed: %v, ended: %v", err, ended)
+		}
+	})
+
+	t.Run("a file that the kernel cannot execute is told", func(t *testing.T) {
+		t.Parallel()
+		name := filepath.Join(dir, "noise")
+		if err := os.WriteFile(name, []byte("\x00\x01"), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+		if _, err := watched(t, launch.Options{Argv: []string{name}}); err == nil || !strings.Contains(err.Error(), "exec format error") {
+			t.Error(err)
+		}
+	})
+
+	t.Run("a launch that never began is told", func(t *testing.T) {
+		t.Parallel()
+		if _, err := watched(t, launch.Options{Argv: []string{"true"}}, "--no-such-flag"); err == nil || !strings.Contains(err.Error(), "ended before") {
+			t.Error(err)
+		}
+	})
+
+	t.Run("who waits can be interrupted", func(t *testing.T) {
+		t.Parallel()
+		watch, err := launch.NewWatch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := syscall.Dup(int(watch.File().Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := watch.Executed(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if err := errors.Join(watch.Close(), syscall.Close(held)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// watched launches as the agent does: err tells whether the command was executed,
+// ended how the process ended.
+func watched(t *testing.T, o launch.Options, flags ...string) (ended, err error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := launch.NewWatch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Report = launch.ReportFD
+	cmd := exec.CommandContext(t.Context(), self, append(flags, o.Args()...)...) //nolint:forbidigo // the test binary itself
+	cmd.Env = append(os.Environ(), "LAUNCH_TEST=1")
+	cmd.ExtraFiles = []*os.File{watch.File()}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	executed := watch.Executed(t.Context())
+	ended = cmd.Wait()
+	if err := watch.Close(); err != nil {
+		t.Error(err)
+	}
+	return ended, executed
 }
 
 func TestRootExec(t *testing.T) {
@@ -188,19 +259,15 @@ func TestRootExec(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("becoming another user needs root")
 	}
-	dir := t.TempDir()
-	record := filepath.Join(dir, "process")
-	out, errs, err := run(t, launch.Options{Record: record, User: "daemon", Argv: []string{"sh", "-c", "id -u; id -g; id -G"}})
+	out, errs, err := run(t, launch.Options{Record: filepath.Join(t.TempDir(), "process"), User: "daemon", Argv: []string{"sh", "-c", "id -u; id -g; id -G"}})
 	if want := "1\n1\n1\n"; err != nil || out != want {
 		t.Errorf("ids %q, %s, %v, want %q", out, errs, err, want)
 	}
 
-	t.Run("a failure after the change of user is recorded all the same", func(t *testing.T) {
+	t.Run("a failure after the change of user is told all the same", func(t *testing.T) {
 		t.Parallel()
-		record := filepath.Join(dir, "failed")
-		_, _, err := run(t, launch.Options{Record: record, User: "daemon", Group: "adm", Argv: []string{"no-such-command"}})
-		if r, rerr := launch.ReadRecord(record); err == nil || rerr != nil || !strings.Contains(r.Error, "not found") {
-			t.Errorf("record %+v, %v, %v", r, rerr, err)
+		if _, err := watched(t, launch.Options{User: "daemon", Group: "adm", Argv: []string{"no-such-command"}}); err == nil || !strings.Contains(err.Error(), "not found") {
+			t.Error(err)
 		}
 	})
 }
@@ -219,7 +286,7 @@ func TestArgs(t *testing.T) {
 	text := rapid.StringMatching(`[a-z/=#, -]{0,8}`)
 	rapid.Check(t, func(t *rapid.T) {
 		want := launch.Options{
-			Cgroup: text.Draw(t, "pg"), Record: text.Draw(t, "record"), Dir: text.Draw(t, "dir"), User: text.Draw(t, "user"),
+			Cgroup: text.Draw(t, "pg"), Record: text.Draw(t, "record"), Report: rapid.IntRange(0, 9).Draw(t, "report"), Dir: text.Draw(t, "dir"), User: text.Draw(t, "user"),
 			Group: text.Draw(t, "group"), Umask: text.Draw(t, "umask"),
 			Limits: rapid.SliceOfN(rapid.StringMatching(`[a-z]+=[0-9]`), 0, 3).Draw(t, "limits"),
 			Argv:   rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "argv"),

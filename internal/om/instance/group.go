@@ -13,20 +13,18 @@ import (
 // groupOnce remembers that the action has said why it does not group.
 type groupOnce struct{ once sync.Once }
 
-// group makes the control group of a resource. A host that does not allow it is
-// worth one warning a boot: the processes run, ungrouped.
-func (x *execution) group(m *member) error {
-	if m.env.Cgroup != "" {
-		return x.groups.tree.Create(m.env.Cgroup)
+// ungrouped says why the processes of a resource are not put in a control group.
+// A host that does not allow it is worth one warning a boot. The group itself is
+// made by the processes that join it.
+func (x *execution) ungrouped(m *member) {
+	if m.env.Cgroup != "" || !m.Spec.Processes || x.groups.reason == nil {
+		return
 	}
-	if m.Spec.Processes && x.groups.reason != nil {
-		x.grouped.once.Do(func() {
-			if x.firstThisBoot(x.groups.reason) {
-				m.env.Warnf("the processes are not put in a control group of their own: %s", x.groups.reason)
-			}
-		})
-	}
-	return nil
+	x.grouped.once.Do(func() {
+		if x.firstThisBoot(x.groups.reason) {
+			m.env.Warnf("the processes are not put in a control group of their own: %s", x.groups.reason)
+		}
+	})
 }
 
 // firstThisBoot remembers on disk that a reason was said.

@@ -206,11 +206,11 @@ post_start = /bin/echo 4
 `)
 		f.run(instance.Start)
 		want := []string{
-			"INF web: app#1: blocking_pre_start: run: /bin/sh -c echo 1 $OPENSVC_RID $OPENSVC_ACTION | cat",
+			"INF web: app#1: blocking_pre_start: run: /bin/sh -c 'echo 1 $OPENSVC_RID $OPENSVC_ACTION | cat'",
 			"INF web: app#1: blocking_pre_start: 1 app#1 start",
-			"INF web: app#1: pre_start: run: /bin/echo 2 a b  c > x",
+			"INF web: app#1: pre_start: run: /bin/echo 2 a 'b  c' '>' x",
 			"INF web: app#1: pre_start: 2 a b  c > x",
-			"INF web: app#1: blocking_post_start: run: /bin/sh -c echo 3; echo oops >&2",
+			"INF web: app#1: blocking_post_start: run: /bin/sh -c 'echo 3; echo oops >&2'",
 			"INF web: app#1: blocking_post_start: 3",
 			"ERR web: app#1: blocking_post_start: oops",
 			"INF web: app#1: post_start: run: /bin/echo 4",

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,7 +102,7 @@ func (l *loaded) evaluate(ctx context.Context, last map[string]cluster.ResourceS
 	}
 	asked.Wait()
 	s := l.gather(states)
-	if err := l.keep(&s); err != nil {
+	if err := l.keep(ctx, &s); err != nil {
 		return s, err
 	}
 	if l.engine.Notify != nil {
@@ -274,8 +275,9 @@ func none(s cluster.Status) cluster.Status {
 	return s
 }
 
-// keep writes the status for those who only want the last one.
-func (l *loaded) keep(s *cluster.InstanceStatus) error {
+// keep writes the status for those who only want the last one. Nobody wants that
+// of an object deleted meanwhile.
+func (l *loaded) keep(ctx context.Context, s *cluster.InstanceStatus) error {
 	name := l.engine.statusFile(l.path)
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -286,6 +288,9 @@ func (l *loaded) keep(s *cluster.InstanceStatus) error {
 	}
 	if err := replaceFile(name, append(b, '\n'), 0o600); err != nil {
 		return fmt.Errorf("%s: keep the status: %w", l.path, err)
+	}
+	if !l.engine.Store.Exists(l.path) {
+		return errors.Join(&object.NotFoundError{What: l.path.String()}, l.engine.Store.Bury(ctx, l.path))
 	}
 	return nil
 }

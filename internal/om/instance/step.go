@@ -79,9 +79,7 @@ func (x *execution) start(ctx context.Context, m *member) error {
 	if err := x.require(ctx, m, "start", m.Common.StartRequires); err != nil {
 		return err
 	}
-	if err := x.group(m); err != nil {
-		return err
-	}
+	x.ungrouped(m)
 	err := x.triggered(ctx, m, "start", func() error {
 		x.undo.add(m, x.unstart)
 		return driver.Start(ctx)
@@ -142,9 +140,7 @@ func (x *execution) run(ctx context.Context, m *member) error {
 	if err := x.requireNow(ctx, m, m.Common.RunRequires); err != nil {
 		return err
 	}
-	if err := x.group(m); err != nil {
-		return err
-	}
+	x.ungrouped(m)
 	err := x.triggered(ctx, m, "run", func() error { return driver.Run(ctx) })
 	return errors.Join(err, x.ungroup(m))
 }
@@ -183,9 +179,7 @@ func (x *execution) make(ctx context.Context, m *member, p resource.Provisioner)
 	if err := x.require(ctx, m, "provision", m.Common.ProvisionRequires); err != nil {
 		return false, err
 	}
-	if err := x.group(m); err != nil {
-		return false, err
-	}
+	x.ungrouped(m)
 	// What was there before is adopted: undoing its provision would destroy it.
 	adopted := false
 	if knows, ok := m.Driver.(resource.Provisioneder); ok {

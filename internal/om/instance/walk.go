@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
 )
 
 // walk does the steps of each set, one set after the other.
@@ -65,4 +67,4 @@ func (x *execution) step(ctx context.Context, s Step) error {
 	return fmt.Errorf("%s %s: %w", s.Verb, s.RID, err)
 }
 
-func commandLine(argv []string) string { return strings.Join(argv, " ") }
+func commandLine(argv []string) string { return host.Quote(argv) }

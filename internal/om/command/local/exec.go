@@ -2,9 +2,12 @@ package local
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/linux/launch"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 )
@@ -33,5 +36,9 @@ func (e *exec) Flags(f *pflag.FlagSet) {
 
 func (e *exec) Run(_ context.Context, c *verb.Call) error {
 	e.options.Argv = c.Args
-	return instance.Exec(e.options, e.environ)
+	err := instance.Exec(e.options, e.environ)
+	if _, told := errors.AsType[*launch.ReportedError](err); told {
+		return app.Silent(1)
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
@@ -65,7 +66,7 @@ func (a *commands) checked(ctx context.Context) (resource.State, bool) {
 		remark("error", err.Error())
 		return state, true
 	}
-	out, code, err := a.Ask(ctx, a.env, command, process.FirstOf(a.checkTimeout, a.Timeout))
+	out, code, err := a.ask(ctx, command, process.FirstOf(a.checkTimeout, a.Timeout))
 	if err != nil {
 		remark("error", "check: "+err.Error())
 		return state, true
@@ -90,6 +91,14 @@ func (a *commands) checked(ctx context.Context) (resource.State, bool) {
 	return state, true
 }
 
+// ask runs a command that only looks. It stays out of the control group: it is no
+// process of the application, which a stop ends and whose leftovers are told.
+func (a *commands) ask(ctx context.Context, command string, timeout time.Duration) (out host.Output, code int, err error) {
+	env := a.env
+	env.Cgroup = ""
+	return a.Ask(ctx, env, command, timeout)
+}
+
 // Info implements [resource.Informer].
 func (a *commands) Info(ctx context.Context) (map[string]string, error) {
 	known := map[string]string{}
@@ -102,7 +111,7 @@ func (a *commands) Info(ctx context.Context) (map[string]string, error) {
 	if !ok || err != nil {
 		return known, err
 	}
-	out, code, err := a.Ask(ctx, a.env, command, process.FirstOf(a.infoTimeout, a.Timeout))
+	out, code, err := a.ask(ctx, command, process.FirstOf(a.infoTimeout, a.Timeout))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ package app_test
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +31,25 @@ func TestSimpleGrouped(t *testing.T) {
 	}
 	drivertest.Run(t, grouped("start = /bin/sleep 300\n"))
 	drivertest.Run(t, drivertest.Case{Spec: app.Forking, Real: true, Grouped: true, Config: "start = touch {dir}/up && true\nstop = rm {dir}/up && true\ncheck = test -f {dir}/up\n"})
+
+	t.Run("what only looks needs no group: the check and the info of a stopped instance run", func(t *testing.T) {
+		t.Parallel()
+		f := drivertest.New(t, drivertest.Case{
+			Spec: app.Forking, Real: true, Grouped: true,
+			Config: "check = /bin/false\nretcodes = 0:up 1:n/a\ninfo = /bin/echo color:blue\nstop = /bin/touch {dir}/stopped\n",
+		}, nil)
+		if s := f.Resource(); s.Status != cluster.NotApplicable || len(s.Log) > 0 {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+		info, err := f.Info(t.Context(), drivertest.Path(), instance.Request{}, true)
+		if err != nil || !slices.ContainsFunc(info, func(i instance.ResourceInfo) bool { return i.Key == "color" && i.Value == "blue" }) {
+			t.Errorf("info %v, %v", info, err)
+		}
+		f.Must(instance.Stop) // of what was not started by us: the group is made for it
+		if _, err := os.Stat(filepath.Join(f.Dir, "stopped")); err != nil {
+			t.Error(err)
+		}
+	})
 
 	t.Run("what leaves the session stays in the group, is seen and is stopped, and the group goes", func(t *testing.T) {
 		t.Parallel()

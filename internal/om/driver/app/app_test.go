@@ -59,7 +59,7 @@ func TestSimple(t *testing.T) {
 
 	for name, c := range map[string]struct{ config, want string }{
 		"a command that fails at once is a failed start, with its exit status": {
-			"start = /bin/sh -c 'exit 7'\nstart_grace = 10s\n", "ended within 10s of its start: /bin/sh -c exit 7: exit status 7",
+			"start = /bin/sh -c 'exit 7'\nstart_grace = 10s\n", "ended within 10s of its start: /bin/sh -c 'exit 7': exit status 7",
 		},
 		"a command that ends at once is a failed start, even with status 0": {
 			"start = /bin/true\nstart_grace = 10s\n", "/bin/true: ended within 10s of its start, with exit status 0: a simple app stays in the foreground",
@@ -165,7 +165,7 @@ func TestSimple(t *testing.T) {
 		f := drivertest.New(t, simple("start = /bin/sleep 300\nstop = echo bye; exit 3\n"), &log)
 		f.Must(instance.Start)
 		f.Must(instance.Stop)
-		if text := log.String(); !strings.Contains(text, "app#1: bye") || !strings.Contains(text, "WRN test/svc/svc: app#1: stop command: /bin/sh -c echo bye; exit 3: exit status 3") {
+		if text := log.String(); !strings.Contains(text, "app#1: bye") || !strings.Contains(text, "WRN test/svc/svc: app#1: stop command: /bin/sh -c 'echo bye; exit 3': exit status 3") {
 			t.Errorf("logged:\n%s", text)
 		}
 	})
@@ -267,7 +267,7 @@ func TestForking(t *testing.T) {
 		var log strings.Builder
 		f := drivertest.New(t, drivertest.Case{
 			Spec: app.Forking, Config: "script = /srv/app\nstart = true\nstop = false\n",
-			Script: "-- $ om exec -- /srv/app start --\nhello\n",
+			Script: "-- $ om exec --report 3 -- /srv/app start --\nhello\n",
 		}, &log)
 		f.Must(instance.Start)
 		f.Must(instance.Stop)
@@ -296,7 +296,8 @@ func TestForking(t *testing.T) {
 		"exit statuses are mapped":            {"check = /bin/sh -c 'exit 3'\nretcodes = 0:up 1:down 3:n/a\n", cluster.NotApplicable, ""},
 		"one that is not mapped is a warning": {"check = /bin/sh -c 'exit 9'\n", cluster.Warn, "exit status 9 is not in retcodes"},
 		"a check that takes too long is told": {"check = /bin/sleep 60\ncheck_timeout = 20ms\n", cluster.Warn, "still running after 20ms"},
-		"a check that cannot run is told":     {"check = /no/such/check\nuser = nobody-at-all\n", cluster.Down, ""},
+		"a check that is not there is told":   {"check = /no/such/check\nretcodes = 0:down 1:up\n", cluster.Warn, "check: command: stat /no/such/check: no such file"},
+		"a check that cannot run is told":     {"check = /bin/true\nuser = nobody-at-all\nretcodes = 0:down 1:up\n", cluster.Warn, `check: user "nobody-at-all": not found`},
 		"what it prints is kept on demand":    {"check = echo all well; exit 0\nstatus_log = true\n", cluster.Up, "all well"},
 		"a false check is none":               {"check = false\n", cluster.NotApplicable, "check is not set"},
 	} {

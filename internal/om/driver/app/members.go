@@ -84,11 +84,6 @@ func (a *simple) complete(m members) (members, error) {
 	return m, nil
 }
 
-func exists(pid int) bool {
-	p, err := proc.Stat(pid)
-	return err == nil && !p.Ended()
-}
-
 func pids(ids []proc.Identity) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
@@ -16,7 +15,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 	"github.com/holdfast-ops/holdfast/internal/om/resource/process"
-	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
 // Simple is the driver of applications that stay in the foreground.
@@ -83,13 +81,8 @@ func (a *simple) Start(ctx context.Context) error {
 		return err
 	}
 	a.env.Infof("run: %s", shown)
-	p, err := a.env.Host.Runner.Start(c)
+	ended, err := a.launch(ctx, c)
 	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- p.Wait() }() // ends with the process, or with this program
-	if err := a.executed(ctx, p.Pid()); err != nil {
 		return err
 	}
 	grace := time.NewTimer(a.startGrace)
@@ -104,28 +97,38 @@ func (a *simple) Start(ctx context.Context) error {
 	}
 }
 
-// executed waits until the new process has written who it is and has become the
-// command, or has ended.
-func (a *simple) executed(ctx context.Context, pid int) error {
-	often := retry.Policy{Interval: time.Millisecond, Max: 2 * time.Millisecond}
-	return retry.Until(ctx, often, func(context.Context) (bool, error) {
-		r, err := launch.ReadRecord(a.record())
-		if err == nil && r.Pid == pid {
-			return launch.Executed(a.record())
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return false, err
-		}
-		return !exists(pid), nil
-	})
+// launch starts the process, and returns once it has become the command. What is
+// returned tells its end.
+func (a *simple) launch(ctx context.Context, c host.Cmd) (ended <-chan error, err error) {
+	watch, err := launch.NewWatch()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, watch.Close()) }()
+	c.Files = []*os.File{watch.File()}
+	p, err := a.env.Host.Runner.Start(c)
+	if err != nil {
+		return nil, err
+	}
+	end := make(chan error, 1)
+	go func() { end <- p.Wait() }() // ends with the process, or with this program
+	// Not cut short by an interrupt: until the process has recorded who it is,
+	// nobody could end it.
+	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), launchWait, fmt.Errorf("not executed %s later", launchWait))
+	defer cancel()
+	if err := watch.Executed(limited); err != nil {
+		return nil, err
+	}
+	return end, nil
 }
+
+// launchWait is how long a process may take to become the command: to join its
+// group, its user and its directory.
+const launchWait = 10 * time.Second
 
 // tooShort says how a process ended that should still run.
 func (a *simple) tooShort(argv []string, err error) error {
-	if r, rerr := launch.ReadRecord(a.record()); rerr == nil && r.Error != "" {
-		return errors.New(r.Error)
-	}
-	name := strings.Join(argv, " ")
+	name := host.Quote(argv)
 	var exit *host.ExitError
 	switch {
 	case err == nil:

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/host/hosttest"
+	"github.com/holdfast-ops/holdfast/internal/linux/launch"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
@@ -91,7 +92,7 @@ func New(tb testing.TB, c Case, log *strings.Builder) *Fixture {
 		}
 		h.Runner, h.Self = host.NewRunner(), self
 	} else {
-		h.Runner = hosttest.NewScript(tb, c.Script, "{dir}", f.Dir)
+		h.Runner = launched{hosttest.NewScript(tb, c.Script, "{dir}", f.Dir)}
 	}
 	f.Engine = &instance.Engine{Host: h, Store: store.New(h, registry.Sections), Registry: registry}
 	if log != nil {
@@ -254,6 +255,23 @@ func (s stuck) Start(host.Cmd) (host.Process, error) {
 	return forever{}, nil
 }
 
+// launched is a runner whose commands are always executed.
+type launched struct{ host.Runner }
+
+func (l launched) Run(ctx context.Context, c host.Cmd) (host.Output, error) {
+	if err := launch.Executing(c.Files); err != nil {
+		return host.Output{}, err
+	}
+	return l.Runner.Run(ctx, c)
+}
+
+func (l launched) Start(c host.Cmd) (host.Process, error) {
+	if err := launch.Executing(c.Files); err != nil {
+		return nil, err
+	}
+	return l.Runner.Start(c)
+}
+
 // forever is a process that never ends: the one of the test.
 type forever struct{}
 
@@ -267,7 +285,7 @@ func cut(t *testing.T, c Case, a instance.Action) {
 	c.Real = true // no transcript: nothing of it would be used
 	f := New(t, c, nil)
 	s := stuck{began: make(chan struct{}, 1)}
-	f.Host.Runner = s
+	f.Host.Runner = launched{s}
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	done := make(chan error, 1)

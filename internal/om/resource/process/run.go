@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"os"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/linux/launch"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
 
@@ -35,8 +36,8 @@ func (s *Settings) Run(ctx context.Context, e resource.Env, text string, timeout
 }
 
 // Ask executes the command written in a keyword, without a word in the logs, and
-// returns its output and its exit status. The error tells that it could not run
-// to its end.
+// returns its output and its exit status. The error tells that it was not
+// executed, or did not run to its end.
 func (s *Settings) Ask(ctx context.Context, e resource.Env, text string, timeout time.Duration) (out host.Output, code int, err error) {
 	argv, err := Parse(text)
 	if err != nil {
@@ -60,13 +61,24 @@ func run(ctx context.Context, e resource.Env, c host.Cmd, argv []string, timeout
 		defer cancel()
 		ctx = limited
 	}
+	watch, err := launch.NewWatch()
+	if err != nil {
+		return host.Output{}, err
+	}
+	c.Files = []*os.File{watch.File()}
 	out, err := e.Host.Runner.Run(ctx, c)
+	launched := watch.Executed(context.WithoutCancel(ctx)) // it has ended: nothing to wait for
+	if cerr := watch.Close(); cerr != nil {
+		return out, errors.Join(err, cerr)
+	}
 	var exit *host.ExitError
 	switch {
 	case err == nil:
 		return out, nil
 	case ctx.Err() != nil:
-		return out, fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
+		return out, fmt.Errorf("%s: %w", host.Quote(argv), context.Cause(ctx))
+	case launched != nil:
+		return out, launched // whatever the exit status, it is not that of the command
 	case errors.As(err, &exit):
 		exit.Argv = argv // what was configured, not how it is launched
 	}

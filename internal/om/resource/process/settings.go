@@ -157,13 +157,15 @@ func variableName(key string) string {
 }
 
 // Command is the command to give to the runner for argv, and how it reads in a
-// log: what was configured, and the control group it goes to.
+// log: what was configured, and the control group it goes to. The first of the
+// files it is given must be that of a [launch.Watch].
 func (s *Settings) Command(e resource.Env, o launch.Options) (c host.Cmd, shown string, err error) {
 	env, err := s.Environ(e)
 	if err != nil {
 		return host.Cmd{}, "", err
 	}
+	o.Report = launch.ReportFD
 	c = host.Cmd{Argv: append([]string{e.Host.Self, "exec"}, o.Args()...), Env: env, Dir: "/"}
-	o.Record = ""
-	return c, "om exec " + strings.Join(o.Args(), " "), nil
+	o.Record, o.Report = "", 0
+	return c, "om exec " + host.Quote(o.Args()), nil
 }

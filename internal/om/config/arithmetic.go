@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -39,12 +40,13 @@ const (
 	percentage
 )
 
-// parseArithmetic reads the arithmetic s starts with.
-func parseArithmetic(s string) (arithmetic, bool) {
+// parseArithmetic reads the arithmetic s starts with; ok is false when it is a
+// text. What only holds numbers, references and signs, a number among them, and
+// no closing parenthesis is an error: no shell would do anything with it.
+func parseArithmetic(s string) (a arithmetic, ok bool, err error) {
 	if !strings.HasPrefix(s, "$(") {
-		return arithmetic{}, false
+		return arithmetic{}, false, nil
 	}
-	var a arithmetic
 	depth := 1
 	for i := 2; i < len(s); {
 		switch c := s[i]; {
@@ -57,14 +59,14 @@ func parseArithmetic(s string) (arithmetic, bool) {
 			if depth--; depth == 0 {
 				a.text = s[:i+1]
 				p := arithmeticParser{tokens: a.tokens}
-				return a, len(a.tokens) > 0 && p.sum(nil) && p.pos == len(p.tokens)
+				return a, len(a.tokens) > 0 && p.sum(nil) && p.pos == len(p.tokens), nil
 			}
 		case strings.IndexByte("+-*/", c) >= 0:
 			a.sure = true
 		case c == '{':
 			r, ok := parseReference(s[i:])
 			if !ok {
-				return arithmetic{}, false
+				return arithmetic{}, false, nil
 			}
 			a.tokens = append(a.tokens, token{kind: 'r', ref: r})
 			i += len(r.text)
@@ -72,7 +74,7 @@ func parseArithmetic(s string) (arithmetic, bool) {
 		default:
 			q, n, ok := parseQuantity(s[i:])
 			if !ok {
-				return arithmetic{}, false
+				return arithmetic{}, false, nil
 			}
 			a.sure = true
 			a.tokens = append(a.tokens, token{kind: 'n', num: q})
@@ -82,10 +84,13 @@ func parseArithmetic(s string) (arithmetic, bool) {
 		a.tokens = append(a.tokens, token{kind: s[i]})
 		i++
 		if len(a.tokens) > maxTokens {
-			return arithmetic{}, false
+			return arithmetic{}, false, nil
 		}
 	}
-	return arithmetic{}, false
+	if slices.ContainsFunc(a.tokens, func(t token) bool { return t.kind == 'n' }) {
+		return arithmetic{}, false, fmt.Errorf("%s: the arithmetic is not closed: add a parenthesis", clip(s))
+	}
+	return arithmetic{}, false, nil
 }
 
 // parseQuantity reads the number s starts with, as 1.5, 10g or 60%.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Operator is what an [Op] does to a value.
@@ -61,8 +62,25 @@ func ParseOp(s string) (Op, error) {
 	if err != nil {
 		return Op{}, fmt.Errorf("keyword operation %q: %w", clip(s), err)
 	}
+	if err := k.checkWritable(); err != nil {
+		return Op{}, fmt.Errorf("keyword operation %q: %w", clip(s), err)
+	}
 	op.Key = k
 	return op, nil
+}
+
+// checkWritable refuses keys that files may hold, and that nobody means.
+func (k Key) checkWritable() error {
+	section, scope, scoped := strings.Cut(k.Section, "@")
+	switch {
+	case scoped:
+		return fmt.Errorf("a section has no scope: write it after the option, as %s", Key{section, k.Option, scope})
+	case strings.ContainsFunc(k.Section, unicode.IsSpace):
+		return fmt.Errorf("section %q holds a blank: write its name in one word", k.Section)
+	case strings.ContainsFunc(k.name(), unicode.IsSpace):
+		return fmt.Errorf("option %q holds a blank: write its name in one word", k.name())
+	}
+	return nil
 }
 
 // cutIndex splits "name[index]".
@@ -176,7 +194,8 @@ type Change struct {
 }
 
 // Apply edits d: sections are deleted, keys unset, then operations done, in
-// that order. All or nothing: on error d is as it was. A key of a group, as
+// that order. All or nothing: on error d is as it was. A section that unsetting
+// leaves without any key nor comment is removed. A key of a group, as
 // fs.optional, is that key of every section of the group. list tells whether a
 // keyword is a list, the only place where elements have an index; nil: any is.
 func (c Change) Apply(d *Document, list func(Key) bool) (changed bool, err error) {
@@ -187,16 +206,21 @@ func (c Change) Apply(d *Document, list func(Key) bool) (changed bool, err error
 		}
 		work.DeleteSection(name)
 	}
+	var emptied []string
 	for _, k := range c.Unset {
 		for _, section := range c.targets(work, k.Section) {
-			work.Unset(Key{section, k.Option, k.Scope})
+			if work.Unset(Key{section, k.Option, k.Scope}) {
+				emptied = append(emptied, section)
+			}
 		}
 	}
 	var errs []error
 	for _, op := range c.Set {
 		targets := c.targets(work, op.Key.Section)
 		if len(targets) == 0 {
-			errs = append(errs, fmt.Errorf("%s: there is no %s#... section to apply it to", op, op.Key.Section))
+			one := op
+			one.Key.Section += "#1"
+			errs = append(errs, fmt.Errorf("%s: there is no %s#... section to apply it to: name the one to add, as %s", op, op.Key.Section, one))
 		}
 		for _, section := range targets {
 			one := op
@@ -206,6 +230,11 @@ func (c Change) Apply(d *Document, list func(Key) bool) (changed bool, err error
 	}
 	if err := errors.Join(errs...); err != nil {
 		return false, err
+	}
+	for _, section := range emptied {
+		if work.isBlank(section) {
+			work.DeleteSection(section)
+		}
 	}
 	changed = string(work.Bytes()) != string(d.Bytes())
 	if changed {

@@ -138,7 +138,7 @@ func TestChangeRefuses(t *testing.T) {
 		"removing past the end":         {config.Change{Set: ops(t, "env.x[2]=")}, "nothing to remove at index 2, env.x has 2 elements"},
 		"inserting outside a list":      {config.Change{Set: ops(t, "env.text[0]=c")}, "env.text is not a list"},
 		"removing outside a list":       {config.Change{Set: ops(t, "env.text[0]=")}, "env.text is not a list"},
-		"a group nobody is in":          {config.Change{Set: ops(t, "disk.optional=true"), Group: func(n string) bool { return n == "disk" }}, "there is no disk#... section"},
+		"a group nobody is in":          {config.Change{Set: ops(t, "disk.optional=true"), Group: func(n string) bool { return n == "disk" }}, "there is no disk#... section to apply it to: name the one to add, as disk#1.optional=true"},
 		"deleting a group":              {config.Change{Delete: []string{"fs"}}, "one by one: fs#1"},
 		"one wrong operation of many":   {config.Change{Delete: []string{"fs#1"}, Unset: []config.Key{key(t, "env.x")}, Set: ops(t, "env.z=1", "env.text[0]=c")}, "not a list"},
 		"every wrong operation is told": {config.Change{Set: ops(t, "env.text[0]=c", "env.x[9]=c")}, "past the end"},
@@ -192,6 +192,33 @@ func TestChange(t *testing.T) {
 
 		if diff := cmp.Diff("[fs#1]\noptional = true\n[disk#1]\n[fs#2]\noptional = true\n", string(d.Bytes())); diff != "" {
 			t.Error(diff)
+		}
+	})
+
+	t.Run("a section that unsetting empties is removed", func(t *testing.T) {
+		t.Parallel()
+		for name, c := range map[string]struct{ text, set, want string }{
+			"without a key left":            {"[a]\nx = 1\n\n[env]\nx = 1\n\n# of b\n[b]\ny = 2\n", "", "[a]\nx = 1\n\n# of b\n[b]\ny = 2\n"},
+			"at the end":                    {"[a]\nx = 1\n\n[env]\nx = 1\n", "", "[a]\nx = 1\n"},
+			"unless a key is left":          {"[env]\nx = 1\nx@n1 = 2\n", "", "[env]\nx@n1 = 2\n"},
+			"unless it holds a comment":     {"[env]\n# why\nx = 1\n\n[b]\ny = 2\n", "", "[env]\n# why\n\n[b]\ny = 2\n"},
+			"unless its header has one":     {"[env] # why\nx = 1\n", "", "[env] # why\n"},
+			"unless something is set in it": {"[env]\nx = 1\n\n[b]\ny = 2\n", "env.z=3", "[env]\nz = 3\n\n[b]\ny = 2\n"},
+			"but not one that was empty":    {"[c]\n[env]\nx = 1\n", "", "[c]\n"},
+		} {
+			d := parse(t, c.text)
+			change := config.Change{Unset: []config.Key{key(t, "env.x"), key(t, "c.x")}}
+			if c.set != "" {
+				change.Set = ops(t, c.set)
+			}
+
+			if _, err := change.Apply(d, isList); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(c.want, string(d.Bytes())); diff != "" {
+				t.Error(name, diff)
+			}
 		}
 	})
 
@@ -254,4 +281,28 @@ func TestOpLaws(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestKeysNobodyMeansAreRefused(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[string]string{
+		"fs#1@vm.type=flag":  "a section has no scope: write it after the option, as fs#1.type@vm",
+		"fs#1@vm.type+=flag": "as fs#1.type@vm",
+		"env.k v=1":          `option "k v" holds a blank`,
+		"env.k@n 1=1":        `option "k@n 1" holds a blank`,
+		"fs#a b.type=flag":   `section "fs#a b" holds a blank`,
+	} {
+		if _, err := config.ParseOp(op); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", op, err, want)
+		}
+	}
+
+	// What a file holds can still be removed.
+	d := parse(t, "[env]\nk v = 1\n\n[fs#1@vm]\ntype = flag\n")
+	if _, err := (config.Change{Unset: []config.Key{key(t, "env.k v")}, Delete: []string{"fs#1@vm"}}).Apply(d, isList); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(d.Bytes()); got != "" {
+		t.Errorf("left %q", got)
+	}
 }

@@ -23,12 +23,14 @@
 // Any other brace is text, as are those that follow a dollar, a percent sign or
 // another brace. So JSON, ${VAR}, {{.Name}}, awk's {print $1} and curl's
 // %{http_code} stay as they are. What reads as a reference and designates
-// nothing is an error: to keep such a text, put a blank after the brace.
+// nothing, or before whose colon stands no modifier, is an error: to keep such a
+// text, put a blank after the brace.
 //
 // # Arithmetic
 //
 // $( ... ) is computed when it only holds numbers (1.5, 10g, 60%), references,
-// + - * / and parentheses; $(date) is left to the shell. Sizes give whole bytes,
+// + - * / and parentheses; $(date) is left to the shell, and so is $(date when
+// nothing closes it, whereas $(1 + 2 is an error. Sizes give whole bytes,
 // a percentage of something a whole number, both rounded towards zero; other
 // results have at most nine decimals.
 package config

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -36,8 +37,7 @@ func parseReference(s string) (reference, bool) {
 	}
 	r := reference{text: s[:end+1], name: s[1:end], index: -1}
 	if i := strings.IndexByte(r.name, ':'); i >= 0 {
-		switch m := r.name[:i]; m {
-		case "upper", "lower", "capitalize", "title", "swapcase":
+		if m := r.name[:i]; isModifier(m) {
 			r.modifier, r.name = m, r.name[i+1:]
 		}
 	}
@@ -50,6 +50,15 @@ func parseReference(s string) (reference, bool) {
 		r.index, r.name = n, base
 	}
 	return r, isReferenceName(r.name)
+}
+
+// modifiers are the words that may stand before the colon.
+func modifiers() []string { return []string{"upper", "lower", "capitalize", "title", "swapcase"} }
+
+// isModifier accepts a word, known or not: what reads as a reference is one.
+func isModifier(word string) bool {
+	letter := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' }
+	return word != "" && strings.TrimLeftFunc(word, letter) == ""
 }
 
 // isReferenceName accepts words joined by dots, the first byte being a letter
@@ -162,7 +171,11 @@ func (x *expansion) expand(section, text string) (string, error) {
 // replace returns what stands for the text at i, and how many bytes it replaces.
 func (x *expansion) replace(section, text string, i int) (fresh string, n int, err error) {
 	if text[i] == '$' {
-		if e, ok := parseArithmetic(text[i:]); ok {
+		e, ok, err := parseArithmetic(text[i:])
+		if err != nil {
+			return "", 0, err
+		}
+		if ok {
 			value, isNumber, err := e.evaluate(func(r reference) (string, error) { return x.resolve(section, r) })
 			if err != nil {
 				return "", 0, fmt.Errorf("%s: %w", e.text, err)
@@ -188,6 +201,9 @@ func (x *expansion) replace(section, text string, i int) (fresh string, n int, e
 func (x *expansion) resolve(section string, r reference) (string, error) {
 	if x.resolved++; x.resolved > maxResolved {
 		return "", fmt.Errorf("more than %d references in one value", maxResolved)
+	}
+	if known := modifiers(); r.modifier != "" && !slices.Contains(known, r.modifier) {
+		return "", fmt.Errorf("reference %s: %s is no modifier: use %s, or put a blank after the brace if it is a text", r.text, r.modifier, strings.Join(known, ", "))
 	}
 	value, err := x.target(section, r.name)
 	if err != nil {

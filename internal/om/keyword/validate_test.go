@@ -26,6 +26,9 @@ func TestValidate(t *testing.T) {
 		"an unknown driver": {"[app#1]\ntype = simpel\nxyzzy = 1\n", []keyword.Alert{
 			{keyword.LevelError, "unknown driver", "app#1", "type", "app.simpel", `app#1.type: "simpel" is an unknown driver: did you mean simple?`},
 		}},
+		"a scope on a section": {"[app#1@n1]\ntype = simple\n", []keyword.Alert{
+			{keyword.LevelError, "unknown section", "app#1@n1", "", "", "section app#1@n1: a section has no scope: write [app#1], and the scope after its options, as option@n1"},
+		}},
 		"a missing driver": {"[app#1]\nstart = 1\n", []keyword.Alert{
 			{keyword.LevelError, "required", "app#1", "type", "", "app#1.type is required, and not set: use one of forking, simple"},
 		}},

@@ -61,6 +61,9 @@ func (v *view) locate(name string) *place {
 		return &place{err: &UnknownSectionError{Section: name, Nearest: v.nearestSection(name)}}
 	case d.Indexed && index == "":
 		return &place{err: &UnknownSectionError{Section: name, Reason: "an index is missing: write " + base + "#1"}}
+	case strings.Contains(index, "@"):
+		index, scope, _ := strings.Cut(index, "@")
+		return &place{err: &UnknownSectionError{Section: name, Reason: fmt.Sprintf("a section has no scope: write [%s#%s], and the scope after its options, as option@%s", base, index, scope)}}
 	case !d.Indexed && indexed:
 		return &place{err: &UnknownSectionError{Section: name, Reason: "it takes no index: write " + base}}
 	case !d.typed():

@@ -130,7 +130,7 @@ type ObjectKeywordQuery struct {
 var GetObjectConfig = Operation[ObjectConfigQuery, KeywordList]{
 	ID: "GetObjectConfig", Method: "GET", Path: "/api/object/path/{namespace}/{kind}/{name}/config", Tag: "object config",
 	Need: rbac.NeedGuest, Errors: []int{404},
-	Doc: "Return keywords of the configuration of an object, as written and, with evaluate, as they are for a node.",
+	Doc: "Return keywords of the configuration of an object, as written and, with evaluate, as they are for a node. " + sealedDoc,
 	Example: func() (ObjectConfigQuery, KeywordList) {
 		return ObjectConfigQuery{ObjectName: exampleName(), ConfigQuery: ConfigQuery{Keywords: []string{"fs#1.mnt"}, Evaluate: true}},
 			exampleKeywords("web1")
@@ -154,7 +154,7 @@ var PatchObjectConfig = Operation[ObjectConfigChange, Committed]{
 var GetObjectConfigFile = Operation[ObjectName, ConfigFile]{
 	ID: "GetObjectConfigFile", Method: "GET", Path: "/api/object/path/{namespace}/{kind}/{name}/config/file", Tag: "object config",
 	Need: rbac.NeedGuest, Errors: []int{404},
-	Doc:     "Return the configuration file of an object, byte for byte.",
+	Doc:     "Return the configuration file of an object, byte for byte. " + sealedDoc,
 	Example: func() (ObjectName, ConfigFile) { return exampleName(), exampleFile() },
 }
 
@@ -187,6 +187,9 @@ var GetObjectConfigKeywords = Operation[ObjectKeywordQuery, KeywordDefinitionLis
 		return ObjectKeywordQuery{ObjectName: exampleName(), KeywordQuery: KeywordQuery{Section: "app"}}, exampleDefinitions("app", "start")
 	},
 }
+
+// sealedDoc is said by the operations that show a configuration.
+const sealedDoc = "The configurations of sec and usr objects hold sealed keys: reading them needs admin in the namespace, root in the namespace system, where the documentation of the former agent says guest. That of the cluster needs root."
 
 // maxConfig bounds a configuration file: secrets of a megabyte each fit in it.
 const maxConfig = 16 << 20

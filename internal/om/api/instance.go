@@ -130,7 +130,7 @@ var GetResources = Operation[ResourceQuery, ResourceList]{
 // GetInstanceConfigFile returns the configuration file an instance runs on.
 var GetInstanceConfigFile = Operation[InstanceName, ConfigFile]{
 	ID: "GetInstanceConfigFile", Method: "GET", Path: instancePath + "/config/file", Tag: "instance", Need: rbac.NeedGuest, Errors: []int{404},
-	Doc:     "Return the configuration file the node holds for the object, byte for byte.",
+	Doc:     "Return the configuration file the node holds for the object, byte for byte. " + sealedDoc,
 	Example: func() (InstanceName, ConfigFile) { return exampleInstanceName(), exampleFile() },
 }
 

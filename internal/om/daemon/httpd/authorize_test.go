@@ -95,11 +95,25 @@ func TestMatrix(t *testing.T) {
 		tokens[grants] = "Bearer " + f.token(t, grants)
 	}
 
-	var matrix strings.Builder
-	fmt.Fprintf(&matrix, "%-32s %s socket\n", "", strings.Join(append([]string{"nobody"}, callers[1:]...), " "))
+	f.create(t, "ns1/sec/pw1", "[DEFAULT]\n")
+	type row struct {
+		api.Description
+		kind, name, title string
+	}
+	var rows []row
 	for _, endpoint := range api.All() {
 		d := endpoint.Describe()
-		fmt.Fprintf(&matrix, "%-32s", d.ID)
+		rows = append(rows, row{d, "svc", "web1", d.ID})
+		if d.ID == api.GetObjectConfig.ID || d.ID == api.GetObjectConfigFile.ID || d.ID == api.GetInstanceConfigFile.ID {
+			d.Need = rbac.NeedAdmin
+			rows = append(rows, row{d, "sec", "pw1", d.ID + " of a sec"})
+		}
+	}
+
+	var matrix strings.Builder
+	fmt.Fprintf(&matrix, "%-32s %s socket\n", "", strings.Join(append([]string{"nobody"}, callers[1:]...), " "))
+	for _, d := range rows {
+		fmt.Fprintf(&matrix, "%-32s", d.title)
 		for i, grants := range callers {
 			known := i > 0
 			parsed, err := rbac.Parse(grants)
@@ -107,7 +121,7 @@ func TestMatrix(t *testing.T) {
 				t.Fatal(err)
 			}
 			allowed := rbac.Caller{Known: known, Grants: parsed}.Allows(d.Need, "ns1")
-			got := f.plain(t, d.Method, target(d), tokens[grants], strings.NewReader("{}"))
+			got := f.plain(t, d.Method, target(d.Description, d.kind, d.name), tokens[grants], strings.NewReader("{}"))
 			want := "refused"
 			switch {
 			case !known && !allowed && got.Status == http.StatusUnauthorized:
@@ -143,10 +157,10 @@ func mark(allowed bool) string {
 	return "-"
 }
 
-// target is a request line for the operation, on ns1/svc/web1 of this node. A
+// target is a request line for the operation, on an object of ns1 of this node. A
 // wrong parameter makes those that would act or wait end at once.
-func target(d api.Description) string {
-	p := strings.NewReplacer("{nodename}", "localhost", "{namespace}", "ns1", "{kind}", "svc", "{name}", "web1", "{id}", knownID).Replace(d.Path)
+func target(d api.Description, kind, name string) string {
+	p := strings.NewReplacer("{nodename}", "localhost", "{namespace}", "ns1", "{kind}", kind, "{name}", name, "{id}", knownID).Replace(d.Path)
 	if d.ID == api.GetDaemonEvents.ID {
 		p += "?limit=1&replay=true"
 	}

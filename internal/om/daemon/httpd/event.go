@@ -27,11 +27,11 @@ const (
 // getDaemonEvents streams events. The subscription begins before the present
 // state is replayed, so nothing is missed in between.
 func (s *Server) getDaemonEvents(ctx context.Context, in *api.EventQuery) (body, error) {
-	match, err := s.matcher(in)
+	reader := principal(ctx)
+	match, err := s.matcher(in, reader.Caller())
 	if err != nil {
 		return nil, err
 	}
-	reader := principal(ctx)
 	ctx, cancel, err := within(ctx, "duration", in.Duration)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func readable(caller rbac.Caller) func(*event.Envelope) bool {
 }
 
 // matcher returns what selects the events of a stream.
-func (s *Server) matcher(in *api.EventQuery) (func(*event.Envelope) bool, error) {
+func (s *Server) matcher(in *api.EventQuery, reader rbac.Caller) (func(*event.Envelope) bool, error) {
 	filters := make([]event.Filter, len(in.Filter))
 	for i, text := range in.Filter {
 		var err error
@@ -85,7 +85,7 @@ func (s *Server) matcher(in *api.EventQuery) (func(*event.Envelope) bool, error)
 		if e.Kind == api.Resync {
 			return true
 		}
-		if selector != nil && !s.selects(selector, e.Labels["path"]) {
+		if selector != nil && !s.selects(selector, e.Labels["path"], reader) {
 			return false
 		}
 		for _, f := range filters {
@@ -97,12 +97,12 @@ func (s *Server) matcher(in *api.EventQuery) (func(*event.Envelope) bool, error)
 	}, nil
 }
 
-func (s *Server) selects(selector *object.Selector, name string) bool {
+func (s *Server) selects(selector *object.Selector, name string, reader rbac.Caller) bool {
 	p, err := object.Parse(name)
 	if err != nil {
 		return false
 	}
-	paths, err := selector.Select([]object.Path{p}, s.o.Store.Configs())
+	paths, err := selector.Select([]object.Path{p}, s.configs(reader))
 	return err == nil && len(paths) == 1
 }
 

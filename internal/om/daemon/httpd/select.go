@@ -26,16 +26,6 @@ func path(n api.ObjectName) (object.Path, error) {
 	return p, nil
 }
 
-// readablePath is path, for operations that show a configuration: that of the
-// cluster holds its secret, whatever namespace it is filed under.
-func readablePath(ctx context.Context, n api.ObjectName) (object.Path, error) {
-	p, err := path(n)
-	if err == nil && p.Kind == object.KindCcfg && !principal(ctx).Grants.Has(rbac.Root) {
-		err = api.NewProblem(http.StatusForbidden, "the configuration of the cluster: "+rbac.NeedRoot.Refusal(""))
-	}
-	return p, err
-}
-
 // known returns the state of an object. One that was just written is looked for
 // on disk before it is said not to exist.
 func (s *Server) known(p object.Path) (*cluster.Object, error) {
@@ -75,7 +65,7 @@ func (s *Server) selected(ctx context.Context, expr string, strict bool) (*clust
 	if selector == nil {
 		return v, all, nil
 	}
-	paths, err := selector.Select(all, s.o.Store.Configs())
+	paths, err := selector.Select(all, s.configs(principal(ctx).Caller()))
 	if err != nil {
 		if !strict && statusOf(err) == http.StatusNotFound {
 			return v, nil, nil

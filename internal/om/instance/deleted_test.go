@@ -17,11 +17,11 @@ func TestTheStatusOfADeletedObjectIsNotKept(t *testing.T) {
 	conf := filepath.Join(f.Host.Paths.Etc(), web.ConfigFile())
 	f.write(web, "[DEFAULT]\nid = 11111111-2222-3333-4444-555555555555\n[app#1]\ntype = forking\nstart = /bin/true\ncheck = /bin/rm "+conf+"\n")
 
-	_, err := f.Status(t.Context(), web, instance.StatusOptions{Refresh: true})
+	s, err := f.Status(t.Context(), web, instance.StatusOptions{Refresh: true})
 
 	var missing *object.NotFoundError
 	if !errors.As(err, &missing) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, %+v", err, s.Resources)
 	}
 	if _, err := os.Stat(filepath.Join(f.Host.Paths.Var(), web.StateDir())); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its state remains: %v", err)

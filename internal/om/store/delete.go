@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -25,7 +26,7 @@ func (s *Store) Delete(ctx context.Context, p object.Path) (err error) {
 	defer func() { err = errors.Join(err, l.release()) }()
 	if _, err := os.Lstat(s.FileName(p)); err != nil {
 		if missing(err) {
-			err = errors.Join(&object.NotFoundError{What: name(p)}, l.remove())
+			err = errors.Join(&object.NotFoundError{What: name(p)}, s.bury(p), l.remove())
 		}
 		return err
 	}
@@ -42,7 +43,7 @@ func (s *Store) remove(p object.Path) error {
 	} else if len(mounted) > 0 {
 		return fmt.Errorf("%s is mounted in the state of the object, what it holds would be removed: unmount it first", mounted[0])
 	}
-	if err := removeAll(state); err != nil {
+	if err := s.bury(p); err != nil {
 		return err
 	}
 	s.step("state removed")
@@ -54,10 +55,47 @@ func (s *Store) remove(p object.Path) error {
 		return err
 	}
 	s.step("configuration removed")
-	if err := removeTemporaries(file); err != nil {
+	// What was written meanwhile goes too. Who writes later finds no
+	// configuration, see Bury.
+	if err := errors.Join(s.bury(p), removeTemporaries(file)); err != nil {
 		return err
 	}
 	return syncParent(file)
+}
+
+// Bury removes the state of an object that has no configuration any more. Who
+// writes the state of an object without its lock calls it when the configuration
+// turns out to be gone after the write: then nothing outlives a deletion.
+func (s *Store) Bury(ctx context.Context, p object.Path) (err error) {
+	l, err := s.lock(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	if _, err := os.Lstat(s.FileName(p)); !missing(err) {
+		return err // none: it was made again meanwhile
+	}
+	if err := s.bury(p); err != nil {
+		return fmt.Errorf("remove the state of %s: %w", name(p), err)
+	}
+	return l.remove()
+}
+
+// bury takes the state of an object away from where it is looked for, at once,
+// then removes it: whoever is writing in it cannot keep it there.
+func (s *Store) bury(p object.Path) error {
+	state := s.stateDir(p)
+	tomb := filepath.Join(filepath.Dir(state), "."+filepath.Base(state)+".deleted")
+	if err := removeAll(tomb); err != nil { // of a deletion that was killed
+		return err
+	}
+	if err := os.Rename(state, tomb); err != nil {
+		if missing(err) {
+			return nil
+		}
+		return err
+	}
+	return removeAll(tomb)
 }
 
 // removeTries is how often a directory is emptied while somebody fills it.

@@ -46,6 +46,8 @@ func (s *Store) validate(p object.Path, doc, former *config.Document) []keyword.
 	sch, c := s.Schema(p), s.Context()
 	add(sch.Validate(local, c))
 	add(s.validateNodes(p, local, former))
+	add(s.validateVital(p, local, former))
+	add(validateSealed(p, doc))
 	if !varies(doc) {
 		return alerts
 	}

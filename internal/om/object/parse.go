@@ -28,8 +28,10 @@ func ParseRelative(s, from string) (Path, error) {
 		return Cluster(), nil
 	case len(parts) == 1:
 		p = Path{Namespace: RootNamespace, Kind: KindSvc, Name: s}
+	case s == "/":
+		return Path{}, fmt.Errorf("object path %q names no namespace: write namespace/, as %s/", s, RootNamespace)
 	case len(parts) == 2 && parts[1] == "":
-		p = Path{Namespace: parts[0], Kind: KindNscfg, Name: "namespace"}
+		p = Path{Namespace: parts[0], Kind: KindNscfg, Name: namespaceName}
 	case len(parts) == 2:
 		p = Path{Namespace: RootNamespace, Kind: Kind(parts[0]), Name: parts[1]}
 	case len(parts) == 3:
@@ -67,6 +69,9 @@ func (p Path) Validate() error {
 	if !namePattern.MatchString(base) || len(p.Name) > 63 || p.Name[0] == '.' || strings.Contains(p.Name, "..") {
 		return bad("name %q must start with a letter, end with a letter or a digit, hold only letters, digits, dashes and dots, and be at most 63 long", p.Name)
 	}
+	if p.Kind == KindNscfg && p.Name != namespaceName {
+		return bad("the configuration of a namespace has no name of its own: use %q", p.Namespace+"/")
+	}
 	if p.reserved() {
 		return bad("name %q is reserved", p.Name)
 	}
@@ -83,7 +88,7 @@ func (p Path) reserved() bool {
 	if p.Name == "node" || p.Name == "cluster" && p.Namespace == RootNamespace && p.Kind == KindSvc {
 		return true
 	}
-	if p.Name == "namespace" && p.Namespace == RootNamespace && p.Kind == KindSvc {
+	if p.Name == namespaceName && p.Namespace == RootNamespace && p.Kind == KindSvc {
 		return true
 	}
 	_, err := ParseKind(p.Name)

@@ -31,6 +31,9 @@ const RootNamespace = "root"
 // SystemNamespace holds the objects of the agent itself.
 const SystemNamespace = "system"
 
+// namespaceName is the name of every namespace configuration.
+const namespaceName = "namespace"
+
 // Kinds lists every kind, in documentation order.
 func Kinds() []Kind {
 	return []Kind{KindSvc, KindVol, KindCfg, KindSec, KindUsr, KindNscfg, KindCcfg}
@@ -75,7 +78,7 @@ func (p Path) String() string {
 		return ""
 	case p == Cluster():
 		return "cluster"
-	case p.Kind == KindNscfg && p.Name == "namespace":
+	case p.Kind == KindNscfg && p.Name == namespaceName:
 		return p.Namespace + "/"
 	case p.Namespace != RootNamespace:
 		return p.FQN()

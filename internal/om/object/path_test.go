@@ -79,6 +79,8 @@ func TestABadPathIsRefusedWithTheReason(t *testing.T) {
 		"ns1/svc/" + "é":                "name",
 		"ns1/svc/web ":                  "name", //nolint:gocritic // the blanks are the point
 		"ns1/ccfg/cluster":              "reserved",
+		"ns1/nscfg/other":               `use "ns1/"`,
+		"nscfg/web":                     `use "root/"`,
 		"ns1//web":                      "kind",
 		"ns1/svc/":                      "name",
 		strings.Repeat("ns/", 100) + "": "parts",

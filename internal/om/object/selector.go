@@ -116,7 +116,7 @@ func parseGlob(text string) glob {
 	case len(parts) == 1:
 		return glob{RootNamespace + "/" + string(KindSvc) + "/" + text}
 	case len(parts) == 2 && parts[1] == "":
-		return glob{text + string(KindNscfg) + "/namespace"}
+		return glob{text + string(KindNscfg) + "/" + namespaceName}
 	case len(parts) == 2:
 		return glob{RootNamespace + "/" + text}
 	default:

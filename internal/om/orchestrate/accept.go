@@ -72,7 +72,7 @@ func refuse(w World, m cluster.InstanceMonitor, goal string) error {
 		return refused("the instance is disabled: `om %s config update --unset disable`", w.Path)
 	case goal == Started && w.object().Avail == cluster.Up && !w.self().held():
 		return refused("it is started already")
-	case goal == Restarted && w.self().Status != nil && !restartable(avail, true) && w.alone():
+	case goal == Restarted && w.self().Status != nil && !restartable(w.self(), true) && w.alone():
 		return refused("it is %s, there is nothing to restart: use `om %s start`", avail, w.Path)
 	}
 	return nil

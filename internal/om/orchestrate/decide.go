@@ -270,11 +270,11 @@ func (d *decider) vanished() {
 	failed := StateIdle
 	switch d.state() {
 	case StateStarting:
-		reached, failed = avail == cluster.Up || avail == cluster.NotApplicable, StateStartFailed
+		reached, failed = avail == cluster.Up || avail == cluster.NotApplicable && !d.me.blind(), StateStartFailed
 	case StateStopping:
-		reached, failed = isDown(avail), StateStopFailed
+		reached, failed = isDown(avail) && !d.me.blind(), StateStopFailed
 	case StateShutting:
-		reached, failed = isDown(avail), StateShutdownFailed
+		reached, failed = isDown(avail) && !d.me.blind(), StateShutdownFailed
 	case StateProvisioning:
 		reached, failed = d.me.provisioned() == cluster.ProvisionedTrue, StateProvisionFailed
 	case StateUnprovisioning:

@@ -49,7 +49,8 @@ func (d *decider) candidates(ha bool) []string {
 	for _, name := range scope {
 		n, ok := d.Nodes[name]
 		switch {
-		case !ok || n.Status == nil || n.avail() == cluster.NotApplicable:
+		case !ok || n.Status == nil:
+		case n.avail() == cluster.NotApplicable && (ha || !n.blind()):
 		case n.Monitor != nil && n.Monitor.State == StateStartFailed:
 		case ha && (n.frozen() || n.held() || unrankable(n.State)):
 		case ha && (n.provisioned() == cluster.ProvisionedFalse || n.provisioned() == cluster.ProvisionedMixed):

@@ -27,7 +27,7 @@ func (d *decider) restarted() {
 		case d.me.held():
 			d.because("release", "a restart was asked for: the instance is not stopped on purpose any more")
 			d.act(Action{Verb: Release})
-		case !restartable(d.me.avail(), force):
+		case !restartable(d.me, force) || d.me.blind() && !d.d.Monitor.IsLeader:
 			d.because("not-up", "the instance is %s: there is nothing to restart", d.me.avail())
 			d.become(StateIdle)
 			d.done(Succeeded)
@@ -40,7 +40,7 @@ func (d *decider) restarted() {
 	}
 }
 
-func restartable(s cluster.Status, force bool) bool {
-	s = s.Plain()
-	return s == cluster.Up || s == cluster.Warn || force && s == cluster.StandbyUp
+func restartable(n Node, force bool) bool {
+	s := n.avail()
+	return n.blind() || s == cluster.Up || s == cluster.Warn || force && s == cluster.StandbyUp
 }

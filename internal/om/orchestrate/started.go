@@ -18,11 +18,14 @@ func (d *decider) started() {
 	switch {
 	case d.state() == StateStarted:
 		d.startConcluded()
-	case avail == cluster.Up || avail == cluster.NotApplicable:
+	case avail == cluster.Up || avail == cluster.NotApplicable && !d.me.blind():
 		d.because("up", "the instance is %s", avail)
 		d.arrived()
 	case !d.d.Monitor.IsLeader && d.object().Avail == cluster.Up:
 		d.because("object-up", "the object is up elsewhere")
+		d.arrivedElsewhere()
+	case !d.d.Monitor.IsLeader && d.me.blind() && d.leadersDone():
+		d.because("object-started", "the object was started elsewhere")
 		d.arrivedElsewhere()
 	case !d.d.Monitor.IsLeader:
 		d.because("not-leader", "another node is to start it")
@@ -33,6 +36,19 @@ func (d *decider) started() {
 		d.because("start", "a start was asked for, the instance is %s", avail)
 		d.act(Action{Verb: Start})
 	}
+}
+
+// leadersDone reports whether the nodes to run the object have done their part
+// of the goal.
+func (d *decider) leadersDone() bool {
+	leaders := d.leaders(false)
+	for _, name := range leaders {
+		m := d.Nodes[name].Monitor
+		if m == nil || m.OrchestrationID == d.d.Monitor.OrchestrationID && !m.OrchestrationIsDone {
+			return false
+		}
+	}
+	return len(leaders) > 0
 }
 
 // startConcluded looks at what a start that says it went well has given.

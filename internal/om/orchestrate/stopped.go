@@ -1,10 +1,6 @@
 package orchestrate
 
-import (
-	"strings"
-
-	"github.com/holdfast-ops/holdfast/internal/om/cluster"
-)
+import "github.com/holdfast-ops/holdfast/internal/om/cluster"
 
 // stopped pursues a stop asked by hand. The instance is flagged stopped on
 // purpose first: whatever happens next, the daemon will not start it back.
@@ -31,20 +27,16 @@ func (d *decider) stopped() {
 }
 
 // runs reports whether a stop has something to do: the instance, or one of its
-// optional resources, is up.
+// optional resources, is up, or may be.
 func (d *decider) runs() bool {
-	if !isDown(d.me.avail()) {
+	if !isDown(d.me.avail()) || d.me.blind() {
 		return true
 	}
 	if d.me.Status == nil {
 		return false
 	}
 	for rid, r := range d.me.Status.Resources {
-		group, _, _ := strings.Cut(rid, "#")
-		if group == "sync" || group == "task" || r.Standby || r.Disable {
-			continue
-		}
-		if r.Status == cluster.Up || r.Status == cluster.Warn {
+		if acts(rid, r) && !r.Standby && (r.Status == cluster.Up || r.Status == cluster.Warn) {
 			return true
 		}
 	}

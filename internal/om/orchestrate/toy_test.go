@@ -25,6 +25,7 @@ type toy struct {
 	children   map[string]cluster.Status
 	local      orchestrate.Local
 	quorum     bool
+	bare       bool // without resources
 
 	up      map[string]cluster.Status // of the resources
 	failing map[orchestrate.Verb]bool
@@ -56,7 +57,7 @@ func newToy(config string) *toy {
 	for line := range strings.Lines(config) {
 		t.configure(strings.Fields(line))
 	}
-	if len(t.config.Resources) == 0 {
+	if len(t.config.Resources) == 0 && !t.bare {
 		t.configure([]string{"resource", "app#1"})
 	}
 	return t
@@ -69,6 +70,8 @@ func (t *toy) configure(words []string) {
 	if words[0] != "resource" {
 		key, value, _ := strings.Cut(strings.Join(words, " "), "=")
 		switch key {
+		case "bare":
+			t.bare = true
 		case "orchestrate":
 			t.config.Orchestrate = value
 		case "monitor_action":
@@ -208,6 +211,9 @@ func (t *toy) effect(a orchestrate.Action) {
 	switch a.Verb {
 	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Provision:
 		for rid := range t.up {
+			if t.up[rid] == cluster.NotApplicable {
+				continue // nothing tells
+			}
 			if len(a.RID) == 0 || slices.Contains(a.RID, rid) {
 				t.up[rid] = cluster.Up
 				if t.config.Resources[rid].IsStandby {
@@ -221,6 +227,7 @@ func (t *toy) effect(a orchestrate.Action) {
 	case orchestrate.Stop, orchestrate.Shutdown, orchestrate.Unprovision:
 		for rid := range t.up {
 			switch {
+			case t.up[rid] == cluster.NotApplicable:
 			case !t.config.Resources[rid].IsStandby:
 				t.up[rid] = cluster.Down
 			case a.Verb != orchestrate.Stop:

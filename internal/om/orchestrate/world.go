@@ -13,6 +13,7 @@
 package orchestrate
 
 import (
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -118,6 +119,26 @@ func (n Node) avail() cluster.Status {
 		return cluster.Undef
 	}
 	return n.Status.Avail.Plain()
+}
+
+// blind reports whether the instance has resources to start and stop, and none
+// that tells whether it runs: only the end of an action tells where it is.
+func (n Node) blind() bool {
+	if n.avail() != cluster.NotApplicable {
+		return false
+	}
+	for rid, r := range n.Status.Resources {
+		if acts(rid, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// acts reports whether a start and a stop of the instance act on a resource.
+func acts(rid string, r cluster.ResourceStatus) bool {
+	group, _, _ := strings.Cut(rid, "#")
+	return group != "sync" && group != "task" && !r.Disable
 }
 
 func (n Node) provisioned() cluster.Provisioned {

@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
@@ -24,8 +23,6 @@ type Committed struct {
 }
 
 const metadataSection = "metadata"
-
-func idKey() config.Key { return config.Key{Section: config.DefaultSection, Option: "id"} }
 
 // commit locks the configuration of an object, edits it, and writes the result
 // if it is valid and differs. current is nil when the object does not exist.
@@ -49,7 +46,8 @@ func (s *Store) commit(ctx context.Context, p object.Path, edit func(current *ve
 	if current != nil {
 		former = current.doc // nil when broken
 	}
-	if err := complete(doc, former); err != nil {
+	doc.DeleteSection(metadataSection) // what a manifest says of the object, not a setting
+	if err := s.identify(p, doc, former); err != nil {
 		return Committed{}, err
 	}
 	done = Committed{Path: p}
@@ -79,23 +77,8 @@ func (s *Store) put(p object.Path, data []byte, current *version, done Committed
 	return done, nil
 }
 
-// complete drops what is no configuration and gives the object its id: the one
-// it had, unless the new configuration brings one.
-func complete(doc, former *config.Document) error {
-	doc.DeleteSection(metadataSection)
-	if _, ok := doc.Get(idKey()); ok {
-		return nil
-	}
-	id := uuid.NewString()
-	if former != nil {
-		if known, ok := former.Get(idKey()); ok {
-			id = known
-		}
-	}
-	return doc.Set(idKey(), id)
-}
-
-// check validates a configuration that is to replace another.
+// check validates a configuration that is to replace another. The warnings are
+// those of what it changes.
 func (s *Store) check(p object.Path, doc, former *config.Document) (warnings []keyword.Alert, err error) {
 	var refused []keyword.Alert
 	for _, a := range s.validate(p, doc, former) {
@@ -108,7 +91,34 @@ func (s *Store) check(p object.Path, doc, former *config.Document) (warnings []k
 	if len(refused) > 0 {
 		return nil, &InvalidError{Path: p, Alerts: refused}
 	}
-	return warnings, nil
+	if former == nil || len(warnings) == 0 {
+		return warnings, nil
+	}
+	known := s.validate(p, former, former)
+	return slices.DeleteFunc(warnings, func(a keyword.Alert) bool {
+		return slices.ContainsFunc(known, func(k keyword.Alert) bool { return sameAlert(a, k) }) && sameLine(a, doc, former)
+	}), nil
+}
+
+// sameAlert tells whether two alerts are about the same thing: what their
+// comments say may depend on the rest of the configuration.
+func sameAlert(a, b keyword.Alert) bool {
+	a.Comment, b.Comment = "", ""
+	return a == b
+}
+
+// sameLine tells whether a change left alone the line an alert is about.
+func sameLine(a keyword.Alert, doc, former *config.Document) bool {
+	if a.Option == "" {
+		return true
+	}
+	k, err := config.ParseKey(a.Section + "." + a.Option)
+	if err != nil {
+		return false
+	}
+	was, wasThere := former.Get(k)
+	is, isThere := doc.Get(k)
+	return was == is && wasThere == isThere
 }
 
 // Update applies a change to the configuration of an object, in one commit.
@@ -142,7 +152,7 @@ func (s *Store) apply(p object.Path, doc *config.Document, c config.Change) erro
 	if _, err := c.Apply(doc, schema.IsList(doc)); err != nil {
 		return fmt.Errorf("%s: %w", name(p), err)
 	}
-	return nil
+	return keepsIdentity(p, doc, c)
 }
 
 // mustExist refuses an object without configuration. The node and the cluster

@@ -37,7 +37,9 @@ func (s *Store) Create(ctx context.Context, p object.Path, doc *config.Document,
 		fresh = doc.Clone()
 	}
 	if !o.Restore {
-		s.forget(p, fresh)
+		if err := s.forget(p, fresh); err != nil {
+			return Committed{}, err
+		}
 	}
 	if err := s.apply(p, fresh, o.Change); err != nil {
 		return Committed{}, err
@@ -56,13 +58,22 @@ func (s *Store) Create(ctx context.Context, p object.Path, doc *config.Document,
 }
 
 // forget resets what the object the configuration comes from recorded of itself.
-func (s *Store) forget(p object.Path, doc *config.Document) {
+func (s *Store) forget(p object.Path, doc *config.Document) error {
 	schema := s.Schema(p)
 	for _, section := range doc.Sections() {
 		for _, key := range doc.Keys(section) {
-			if k, err := schema.Find(doc, section, key.Option); err == nil && k.IsRecorded {
+			k, err := schema.Find(doc, section, key.Option)
+			switch {
+			case err != nil || !k.IsRecorded:
+			case key == idKey():
+				// The commit writes another one in its place.
+				if err := doc.Set(key, ""); err != nil {
+					return err
+				}
+			default:
 				doc.Unset(key)
 			}
 		}
 	}
+	return nil
 }

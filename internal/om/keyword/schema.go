@@ -58,6 +58,12 @@ func (s *Schema) IsGroup(name string) bool {
 	return d != nil && d.Indexed
 }
 
+// IsOpen tells whether any option may be written in a section, as in "env".
+func (s *Schema) IsOpen(section string) bool {
+	d := s.declaration(baseName(section))
+	return d != nil && d.Open
+}
+
 // IsList tells whether a key of doc is a list. It is meant for
 // config.Change.Apply: the section may be one the change is adding, so a
 // keyword of any driver of the section counts.

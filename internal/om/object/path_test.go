@@ -230,3 +230,10 @@ func FuzzParsePath(f *testing.F) {
 		}
 	})
 }
+
+func TestASlashAloneNamesNoNamespace(t *testing.T) {
+	t.Parallel()
+	if p, err := object.Parse("/"); err == nil || !strings.Contains(err.Error(), `object path "/" names no namespace: write namespace/, as root/`) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

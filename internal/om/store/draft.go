@@ -117,6 +117,24 @@ func (s *Store) Commit(ctx context.Context, d *Draft) (Committed, error) {
 	return done, nil
 }
 
+// Drop removes a draft in which nothing was typed, and reports whether it did.
+func (s *Store) Drop(d *Draft) (dropped bool, err error) {
+	data, err := os.ReadFile(d.Name)
+	if err != nil {
+		if missing(err) {
+			return true, nil
+		}
+		return false, fmt.Errorf("read the edit of %s: %w", name(d.Path), err)
+	}
+	if blank := d.base == base(nil) && len(data) == 0; !blank && d.base != base(&version{checksum: checksum(data)}) {
+		return false, nil
+	}
+	if err := os.Remove(d.Name); err != nil && !missing(err) {
+		return false, fmt.Errorf("remove the edit of %s: %w", name(d.Path), err)
+	}
+	return true, nil
+}
+
 // edited returns the configuration to edit, nil for a missing site file.
 func (s *Store) edited(p object.Path) (*version, error) {
 	v, err := s.current(p)

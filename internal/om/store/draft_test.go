@@ -198,3 +198,38 @@ func TestTheNodeConfigurationIsEditedBeforeItExists(t *testing.T) {
 	}
 	noDraft(t, s)
 }
+
+func TestADraftWhereNothingWasTypedIsDropped(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.write(t, "web.conf", "[DEFAULT]\nid = "+oneID+"\n")
+	for _, p := range []object.Path{path(t, "web"), {}} {
+		d, err := s.Edit(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dropped, err := s.Drop(d); err != nil || !dropped {
+			t.Errorf("%s: %t, %v", p, dropped, err)
+		}
+		if d, err = s.Edit(p); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(d.Name, []byte("typed"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if dropped, err := s.Drop(d); err != nil || dropped {
+			t.Errorf("%s: what was typed: %t, %v", p, dropped, err)
+		}
+		if _, err := s.Recover(p); err != nil {
+			t.Error(err)
+		}
+	}
+	empty := empty(t)
+	d, err := empty.Edit(object.Path{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dropped, err := empty.Drop(d); err != nil || !dropped {
+		t.Errorf("without configuration: %t, %v", dropped, err)
+	}
+}

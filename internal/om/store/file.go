@@ -34,15 +34,39 @@ type cachedFile struct {
 }
 
 // Load reads the configuration of an object. The document is the caller's to
-// edit. A missing object is an *[object.NotFoundError].
+// edit. A missing object is an *[object.NotFoundError]; the node and the
+// cluster are never missing, but empty.
 func (s *Store) Load(p object.Path) (*File, error) {
-	f, err := s.load(p)
+	load := s.load
+	if isSite(p) {
+		load = s.loadOrEmpty
+	}
+	f, err := load(p)
 	if err != nil {
 		return nil, err
 	}
 	own := f.File
 	own.Doc = f.Doc.Clone()
 	return &own, nil
+}
+
+// Text is a configuration as it is written, be it broken.
+type Text struct {
+	Data    []byte
+	ModTime time.Time
+}
+
+// Text reads the bytes of the configuration of an object, as [Store.Load] does
+// without reading sense into them.
+func (s *Store) Text(p object.Path) (Text, error) {
+	v, err := s.current(p)
+	if err != nil {
+		return Text{}, err
+	}
+	if err := s.mustExist(p, v); err != nil || v == nil {
+		return Text{}, err
+	}
+	return Text{Data: v.data, ModTime: v.info.ModTime()}, nil
 }
 
 // load reads through the cache.

@@ -125,6 +125,9 @@ func (r *references) ofCluster(name string) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
+	if name == "clusterid" && c.ID == "" || (name == "fqdn" || name == "domain" || name == "clustername") && c.Name == "" {
+		return "", false, errNoCluster()
+	}
 	switch name {
 	case "fqdn":
 		return r.path.FQDN(c.Name), !r.path.IsZero(), nil
@@ -139,6 +142,12 @@ func (r *references) ofCluster(name string) (string, bool, error) {
 	default: // clusternodes, dnsnodes
 		return strings.Join(c.Nodes, " "), true, nil
 	}
+}
+
+// errNoCluster is for the references to a name that is to come: a value made
+// without it would change, and what was made for the former value would be lost.
+func errNoCluster() error {
+	return errors.New("the cluster has no identity yet: start the daemon once, it makes one, or choose its name with om cluster config update --set cluster.name=<name>")
 }
 
 func (r *references) collector() (string, bool, error) {

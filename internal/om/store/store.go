@@ -88,8 +88,13 @@ func name(p object.Path) string {
 
 // Exists reports whether the object has a configuration here.
 func (s *Store) Exists(p object.Path) bool {
-	_, err := os.Stat(s.FileName(p))
-	return err == nil
+	return isFile(s.FileName(p))
+}
+
+// isFile tells a file, or a link to one, from anything else of that name.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // List returns the objects that have a configuration here, sorted, the cluster
@@ -100,7 +105,7 @@ func (s *Store) List() ([]object.Path, error) {
 	add := func(dir string) error {
 		names, err := entries(filepath.Join(etc, dir))
 		for _, name := range names {
-			if p, ok := object.FromConfigFile(filepath.ToSlash(filepath.Join(dir, name))); ok {
+			if p, ok := object.FromConfigFile(filepath.ToSlash(filepath.Join(dir, name))); ok && !s.isOther(p) {
 				paths = append(paths, p)
 			}
 		}
@@ -125,6 +130,13 @@ func (s *Store) List() ([]object.Path, error) {
 	}
 	slices.SortFunc(paths, object.Compare)
 	return paths, nil
+}
+
+// isOther tells what is named as the configuration of an object and is no file:
+// a directory. A file that vanished meanwhile is not for the list to tell.
+func (s *Store) isOther(p object.Path) bool {
+	info, err := os.Stat(s.FileName(p))
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // entries lists a directory; a missing one is empty.

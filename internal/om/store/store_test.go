@@ -364,3 +364,22 @@ func BenchmarkObjectSettings(b *testing.B) {
 }
 
 func hostOf(s site) host.Host { return host.Host{Paths: s.paths, Hostname: "n1", Self: "/usr/bin/om"} }
+
+func TestADirectoryIsNoObject(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.write(t, "web.conf", "[DEFAULT]\n")
+	s.write(t, "dir.conf/web.conf", "[DEFAULT]\n")
+	if err := os.Symlink(s.file("web.conf"), s.file("link.conf")); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := s.List()
+
+	if diff := cmp.Diff([]object.Path{object.Cluster(), path(t, "link"), path(t, "web")}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if s.Exists(path(t, "dir")) || !s.Exists(path(t, "link")) {
+		t.Error("a directory exists, or a link does not")
+	}
+}

@@ -46,6 +46,7 @@ func (s *Store) validate(p object.Path, doc, former *config.Document) []keyword.
 	sch, c := s.Schema(p), s.Context()
 	add(sch.Validate(local, c))
 	add(s.validateNodes(p, local, former))
+	add(s.validateEnv(p, local, former))
 	add(s.validateVital(p, local, former))
 	add(validateSealed(p, doc))
 	if !varies(doc) {
@@ -58,6 +59,7 @@ func (s *Store) validate(p object.Path, doc, former *config.Document) []keyword.
 		ev := s.evaluator(p, doc, node)
 		add(sch.Validate(ev, c))
 		add(s.validateNodes(p, ev, former))
+		add(s.validateEnv(p, ev, former))
 	}
 	return alerts
 }

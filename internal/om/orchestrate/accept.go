@@ -39,6 +39,9 @@ func Accept(w World, goal string, options map[string]any, id string) (cluster.In
 	if m.LocalExpect == Evicted {
 		m.LocalExpect, m.LocalExpectUpdatedAt = None, w.Now
 	}
+	if goal == Started || goal == Restarted || goal == Provisioned {
+		m.Resources = nil // counted again from the full budget: somebody looks after it
+	}
 	if restful(goal, m.State) {
 		m.State, m.StateUpdatedAt = StateIdle, w.Now
 	}

@@ -1,7 +1,9 @@
 package orchestrate
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -60,6 +62,7 @@ func monitor(m *cluster.InstanceMonitor) cluster.InstanceMonitor {
 
 func clone(m Memory) Memory {
 	m.Eviction.Pending = slices.Clone(m.Eviction.Pending)
+	m.WellSince = maps.Clone(m.WellSince)
 	return m
 }
 
@@ -124,7 +127,7 @@ func (d *decider) foreign() {
 
 // outcome takes account of the end of the last action.
 func (d *decider) outcome(job Job) {
-	d.d.Job = nil
+	d.d.Job, d.d.Memory.Failure = nil, ""
 	_, done, failed := job.Action.Verb.states()
 	stale := job.OrchestrationID != d.d.Monitor.OrchestrationID // another goal was accepted, or this one given up
 	switch {
@@ -135,6 +138,7 @@ func (d *decider) outcome(job Job) {
 		}
 	case job.State == JobFailed:
 		d.because("action-failed", "%s failed: %s", job.Action, job.Reason)
+		d.d.Memory.Failure = job.Reason
 		d.failed(job.Action, failed)
 	default:
 		d.because("action-done", "%s is done", job.Action)
@@ -169,10 +173,18 @@ func (d *decider) failed(a Action, state string) {
 	default: // a flag could not be written: what it was for does not happen
 		d.d.Memory.RetryAt = d.Now.Add(retryFlag)
 		if d.d.Monitor.GlobalExpect != None {
-			d.because("flag-failed", "%s is given up", d.d.Monitor.GlobalExpect)
+			d.because("flag-failed", "%s is given up: %s failed: %s", d.d.Monitor.GlobalExpect, a, d.d.Memory.Failure)
 			d.done(Failed)
 		}
 	}
+}
+
+// failure is the state of the monitor, with what failed when that is known.
+func (d *decider) failure() string {
+	if d.d.Memory.Failure == "" {
+		return d.state()
+	}
+	return d.state() + ": " + d.d.Memory.Failure
 }
 
 // step goes through the table.
@@ -192,7 +204,7 @@ func (d *decider) step() {
 	case await:
 		d.vanished()
 	case fail:
-		d.because("failed", "%s: it stays so until `om %s clear`, or another action is asked for", d.state(), d.Path)
+		d.because("failed", "%s", d.failure())
 		d.done(Failed)
 	case reset:
 		d.become(StateIdle)
@@ -253,7 +265,24 @@ func (d *decider) settle() {
 		return
 	}
 	d.become(StateIdle)
+	d.d.Memory.Resume = d.Config.Orchestrate == cluster.OrchestrateHA && d.partlyUp()
 	d.pursue(d.d.Monitor.GlobalExpect)
+}
+
+// partlyUp reports whether something that tells that the instance runs is up.
+func (d *decider) partlyUp() bool {
+	for rid, r := range d.me.Status.Resources {
+		if counted(rid, r) && r.Status == cluster.Up {
+			return true
+		}
+	}
+	return false
+}
+
+// counted reports whether a resource tells that its instance runs.
+func counted(rid string, r cluster.ResourceStatus) bool {
+	group, _, _ := strings.Cut(rid, "#")
+	return group != "sync" && group != "task" && !r.Standby && !r.Disable
 }
 
 // vanished deals with a state that says an action is under way while no process

@@ -99,6 +99,8 @@ type Decision struct {
 	Action Action
 	// Ended is how the orchestration ended with this decision, empty when it did not.
 	Ended string
+	// Why it ended so.
+	Why string
 	// Evict is the monitor action that starts with this decision, if one does.
 	Evict Eviction
 	// WakeAt is when to decide again if nothing happens; zero for never.
@@ -178,6 +180,9 @@ func (d *decider) done(how string) {
 		}
 	}
 	d.d.Ended = how
+	if n := len(d.d.Because); n > 0 {
+		d.d.Why = d.d.Because[n-1].Text
+	}
 	d.forgetGoal()
 }
 

@@ -60,12 +60,27 @@ func (d *decider) recover() {
 			d.become(StateIdle)
 		}
 	}
+	d.resume()
 	if avail == cluster.Up {
 		m.MonitorActionExecutedAt = time.Time{}
 		if d.state() == StateIdle && !d.me.held() {
 			d.expect(Started)
 		}
 	}
+}
+
+// resume goes on with the watch of a former daemon, as soon as the instance is not
+// left to its operator. What died while no daemon ran is dealt with as if it died
+// now.
+func (d *decider) resume() {
+	switch {
+	case !d.d.Memory.Resume || d.me.frozen():
+		return
+	case d.state() == StateIdle && !d.me.held() && !d.Config.Disabled:
+		d.because("resume", "it was up, in part at least, when the daemon started: it is to be kept started")
+		d.expect(Started)
+	}
+	d.d.Memory.Resume = false
 }
 
 // releaseSeenUp lifts the flag of an instance stopped on purpose that somebody
@@ -123,7 +138,7 @@ func (d *decider) forbidden() bool {
 	case len(d.Config.Issues) > 0:
 		return no("config-issues", "the configuration has issues: %s", d.Config.Issues[0])
 	case IsFailure(d.state()):
-		return no("failed", "%s: it stays so until `om %s clear`", d.state(), d.Path)
+		return no("failed", "%s: it stays so until `om %s clear`", d.failure(), d.Path)
 	case d.me.Frozen:
 		return no("node-frozen", "the node is frozen")
 	case d.me.frozen():

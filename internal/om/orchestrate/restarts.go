@@ -10,11 +10,17 @@ import (
 // restartDelay is between two restarts of a resource that sets none.
 const restartDelay = 500 * time.Millisecond
 
+// StablePeriod is how long a resource must stay well after a restart to have its
+// restarts again: one that dies over and over uses them up, and the monitor
+// action comes.
+const StablePeriod = time.Minute
+
 // countRestarts keeps a counter per resource that may be restarted, full again
-// each time the resource is seen well.
+// once the resource has been seen well for [StablePeriod].
 func (d *decider) countRestarts() {
 	old := d.d.Monitor.Resources
-	d.d.Monitor.Resources = nil
+	wellSince := d.d.Memory.WellSince
+	d.d.Monitor.Resources, d.d.Memory.WellSince = nil, nil
 	for rid, config := range d.Config.Resources {
 		if config.Restart <= 0 || config.IsDisabled {
 			continue
@@ -23,11 +29,35 @@ func (d *decider) countRestarts() {
 			d.d.Monitor.Resources = map[string]cluster.ResourceMonitor{}
 		}
 		r, known := old[rid]
-		if !known || d.well(rid) || r.Restart.Remaining > config.Restart {
+		if !known || r.Restart.Remaining > config.Restart || d.stable(rid, wellSince, r.Restart.Remaining < config.Restart) {
 			r.Restart.Remaining = config.Restart
 		}
 		d.d.Monitor.Resources[rid] = r
 	}
+}
+
+// stable reports whether a resource has been well for long enough. When that is
+// of use, the decision is taken again once it is.
+func (d *decider) stable(rid string, wellSince map[string]time.Time, useful bool) bool {
+	if !d.well(rid) {
+		return false
+	}
+	since, ok := wellSince[rid]
+	if !ok {
+		since = d.Now
+	}
+	if d.d.Memory.WellSince == nil {
+		d.d.Memory.WellSince = map[string]time.Time{}
+	}
+	d.d.Memory.WellSince[rid] = since
+	due := since.Add(StablePeriod)
+	if d.Now.Before(due) {
+		if useful {
+			d.wake(due)
+		}
+		return false
+	}
+	return true
 }
 
 // well reports whether there is nothing to do about a resource.
@@ -71,7 +101,7 @@ func (d *decider) restartResources() bool {
 			if config.IsMonitored {
 				lost = append(lost, rid)
 			}
-			d.because("restart-exhausted", "%s is down, and is not to be restarted any more", rid)
+			d.because("restart-exhausted", "%s is %s, and no restart of it remains", rid, d.me.Status.Resources[rid].Status.Plain())
 		case d.Now.Before(due):
 			d.because("restart-delay", "%s is to be restarted in %s", rid, due.Sub(d.Now))
 			d.wake(due)

@@ -70,6 +70,13 @@ type Memory struct {
 	// Booted: the boot was dealt with since the daemon started, and Recorded:
 	// noted.
 	Booted, Recorded bool
+	// WellSince is since when the resources that may be restarted are seen well.
+	WellSince map[string]time.Time
+	// Resume: something of an ha instance was up when the daemon started, the
+	// watch a former daemon kept over it is to go on.
+	Resume bool
+	// Failure is why the last action failed, empty when it did not.
+	Failure string
 	// RetryAt is when to write again a flag that could not be.
 	RetryAt time.Time
 	// Eviction is the monitor action under way.

@@ -53,6 +53,7 @@ const (
 type Job struct {
 	Path            object.Path // the object acted on; zero for a command of the node
 	Args            []string    // what follows the path on the command line: instance, start, --rid=app#1
+	Shown           []string    // arguments that records show after those: what Env stands for
 	RID             string      // the resource it is about, for listings
 	Origin          string
 	SessionID       string // made when empty
@@ -143,7 +144,7 @@ func (x *Executor) Submit(_ context.Context, j Job) (IDs, error) {
 	t.record = Record{
 		ExecID: uuid.NewString(), SessionID: j.SessionID, OrchestrationID: j.OrchestrationID,
 		Node: x.o.Host.Hostname, Path: j.Path, RID: j.RID, Origin: j.Origin,
-		Command: strings.Join(argv, " "), State: Queued, QueuedAt: now(),
+		Command: strings.Join(slices.Concat(argv, j.Shown), " "), State: Queued, QueuedAt: now(),
 	}
 
 	x.mu.Lock()
@@ -201,7 +202,11 @@ func (x *Executor) run(t *task) {
 	x.release()
 	var exit *host.ExitError
 	if errors.As(err, &exit) && exit.Stderr == "" {
-		exit.Stderr = lastWords(output.tail())
+		words := output.tail()
+		exit.Stderr = lastWords(words)
+		if why := t.job.reason(words); why != "" {
+			err = &FailedError{Reason: why, Err: err}
+		}
 	}
 	x.end(t, exitCode(err), err)
 }
@@ -256,6 +261,40 @@ func lastWords(output string) string {
 		lines = lines[n:]
 	}
 	return strings.Join(lines, "\n")
+}
+
+// FailedError is the end of a command that said why it fails.
+type FailedError struct {
+	Reason string
+	Err    error // how it ended, with its command and more of its last words
+}
+
+// Error is what the command said.
+func (e *FailedError) Error() string { return e.Reason }
+
+// Unwrap returns how the command ended.
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// reason is the error a command has ended with, without what a job knows: the
+// object and the action. It is empty when the last words hold no error.
+func (j Job) reason(words string) string {
+	const mark = "Error: "
+	at := strings.LastIndex("\n"+words, "\n"+mark)
+	if at < 0 {
+		return ""
+	}
+	var lines []string
+	for line := range strings.Lines(words[at+len(mark):]) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	reason := strings.TrimPrefix(strings.Join(lines, "; "), j.Path.String()+": ")
+	if len(j.Args) > 1 {
+		reason = strings.TrimPrefix(reason, j.Args[1]+": ")
+		reason = strings.TrimPrefix(reason, j.Args[1]+" ")
+	}
+	return reason
 }
 
 // environ is what the child learns of what it is part of.

@@ -111,7 +111,7 @@ func TestAChildKnowsWhatItIsPartOf(t *testing.T) {
 		b := newBench(t, executor.Options{Env: []string{"PATH=/bin"}})
 		ids, err := b.Submit(t.Context(), executor.Job{
 			Path: object.Path{Namespace: "ns1", Kind: object.KindSvc, Name: "web"}, Args: []string{"instance", "start", "--rid=app#1"},
-			Origin: executor.OriginMonitor, OrchestrationID: "o1", Env: []string{"X=y"},
+			Origin: executor.OriginMonitor, OrchestrationID: "o1", Env: []string{"X=y"}, Shown: []string{"--env=X=***"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -128,6 +128,9 @@ func TestAChildKnowsWhatItIsPartOf(t *testing.T) {
 			"OSVC_EXEC_ID=" + ids.ExecID, "OSVC_ORCHESTRATION_ID=o1", "X=y",
 		}, got.Env); diff != "" {
 			t.Errorf("environment (-want +got):\n%s", diff)
+		}
+		if r, err := b.Record(ids.ExecID); err != nil || r.Command != "/usr/bin/om ns1/svc/web instance start --rid=app#1 --env=X=***" {
+			t.Errorf("the record shows %q, %v", r.Command, err)
 		}
 		b.end("--rid=app#1", nil)
 	})
@@ -397,6 +400,36 @@ func TestTheLastWordsOfAFailedCommandAreKept(t *testing.T) {
 	r, err := x.Wait(t.Context(), ids.ExecID)
 	if err != nil || *r.ExitCode != 3 || !strings.HasSuffix(r.Error, "exit status 3: 997\n998\n999\n1000\nout of luck") {
 		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+func TestTheErrorOfACommandIsItsReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, said, want string }{
+		{"its error", "12:00:00 INF run\nError: hello: start: app#1: it ended", "app#1: it ended"},
+		{"the last one", "Error: of a child\nError: hello: start app#1: it ended", "app#1: it ended"},
+		{"several", "Error: hello: start: app#1: it ended\n       app#2: so did this", "app#1: it ended; app#2: so did this"},
+		{"something else", "out of luck", ""},
+	} {
+		job := executor.Job{
+			Path: object.Path{Namespace: "root", Kind: object.KindSvc, Name: "hello"}, Args: []string{"instance", "start"},
+		}
+		if got := job.Reason(c.said); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+
+	x := executor.New(executor.Options{
+		Host: host.Host{Runner: host.NewRunner(), Hostname: "n1", Self: "/bin/sh"}, Bus: bus.New("n1"), Log: slog.New(slog.DiscardHandler),
+	})
+	ended := make(chan executor.Outcome, 1)
+	if _, err := x.Submit(t.Context(), executor.Job{
+		Args: []string{"-c", "seq 1000; echo Error: out of luck >&2; exit 3"}, Done: func(o executor.Outcome) { ended <- o },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-ended; o.Error != "out of luck" || o.Err == nil || o.Err.Error() != o.Error || *o.ExitCode != 3 {
+		t.Errorf("got %+v", o)
 	}
 }
 

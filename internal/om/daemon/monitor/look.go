@@ -207,7 +207,7 @@ func (m *Monitor) apply(w *watched, old *cluster.InstanceMonitor, d orchestrate.
 	if d.Ended != "" {
 		why := ""
 		if d.Ended != orchestrate.Succeeded {
-			why = because(d.Because)
+			why = d.Why
 		}
 		m.end(w, ending, d.Ended, why)
 	}

@@ -254,7 +254,7 @@ func TestAnActionThatCannotBeStartedFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "a")
 		b.world.fail("submit", true)
-		if o := b.ask(t, "a", orchestrate.Started); o.State != orchestrate.Failed || o.Reason == "" {
+		if o := b.ask(t, "a", orchestrate.Started); o.State != orchestrate.Failed || o.Reason != "start failed: no more processes" {
 			t.Errorf("%+v", o)
 		}
 	})
@@ -266,7 +266,7 @@ func TestAFlagThatCannotBeWrittenFailsTheGoal(t *testing.T) {
 		b := newBench(t, "a")
 		b.world.fail("flag", true)
 		for _, goal := range []string{orchestrate.Stopped, orchestrate.Frozen} {
-			if o := b.ask(t, "a", goal); o.State != orchestrate.Failed {
+			if o := b.ask(t, "a", goal); o.State != orchestrate.Failed || !strings.HasSuffix(o.Reason, "no space left on device") {
 				t.Errorf("%+v", o)
 			}
 		}

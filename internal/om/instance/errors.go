@@ -1,6 +1,8 @@
 package instance
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,6 +65,19 @@ type ActionError struct {
 
 // Error names the object and the action.
 func (e *ActionError) Error() string { return fmt.Sprintf("%s: %s: %v", e.Path, e.Action, e.Err) }
+
+// ExitCode is the exit status of a command that ends with this error. It is not
+// that of the cause: an object that is missing in the course of the action is not
+// the one acted on.
+func (e *ActionError) ExitCode() int {
+	if errors.Is(e.Err, context.Canceled) {
+		return exitInterrupted
+	}
+	return 1
+}
+
+// exitInterrupted is how shells report a command ended by a signal.
+const exitInterrupted = 130
 
 // Unwrap returns the cause.
 func (e *ActionError) Unwrap() error { return e.Err }

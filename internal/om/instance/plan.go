@@ -67,6 +67,7 @@ type facts struct {
 	tags                     []string
 	disabled, standby        bool
 	unknown                  bool // there is no such driver: acting on it fails
+	remains                  bool // something of it runs, though its status may be down
 	status                   cluster.Status
 	provisioned              cluster.Provisioned
 	// What the driver can do.
@@ -131,6 +132,9 @@ func build(all []facts, parallel func(group, subset string) bool, r Request) ([]
 		s := &sets[len(sets)-1]
 		s.Steps = append(s.Steps, Step{RID: f.rid, Verb: r.Action, Skip: skip(r, f)})
 	}
+	if r.Action == Run && len(sets) == 0 && r.Partial() {
+		return nil, fmt.Errorf("no task to run: %s selects none%s", strings.Join(filters(r), " "), existing(slices.DeleteFunc(all, func(f facts) bool { return !f.runs })))
+	}
 	return sets, nil
 }
 
@@ -145,7 +149,7 @@ func buildRestart(all []facts, parallel func(group, subset string) bool, r Reque
 	stopped := slices.Clone(all)
 	for i, f := range stopped {
 		if f.stops && skip(stop, f) == "" && touched(first, f.rid) {
-			stopped[i].status = cluster.Down
+			stopped[i].status, stopped[i].remains = cluster.Down, false
 		}
 	}
 	then, err := build(stopped, parallel, start)
@@ -161,6 +165,9 @@ func touched(sets []Set, rid string) bool {
 // choose applies the filters of the request. Each given filter must agree: two
 // of them select less than one. A filter that selects nothing is an error.
 func choose(all []facts, r Request) (func(facts) bool, error) {
+	if err := empty(r); err != nil {
+		return nil, err
+	}
 	match := func(f facts) bool {
 		return (len(r.RID) == 0 || slices.ContainsFunc(r.RID, f.named)) &&
 			(len(r.Tag) == 0 || slices.ContainsFunc(r.Tag, f.tagged)) &&
@@ -200,7 +207,21 @@ func (f facts) tagged(item string) bool {
 }
 
 func filters(r Request) []string {
-	return Request{RID: r.RID, Tag: r.Tag, Subset: r.Subset}.Args()
+	return Request{RID: r.RID, Tag: r.Tag, Subset: r.Subset, To: r.To}.Args()
+}
+
+// empty refuses the filters that name nothing: taken for no filter at all, they
+// would select everything.
+func empty(r Request) error {
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{{"rid", r.RID}, {"tag", r.Tag}, {"subset", r.Subset}} {
+		if slices.ContainsFunc(f.values, func(v string) bool { return strings.TrimSpace(v) == "" }) {
+			return fmt.Errorf("--%s is empty: name what to select, or leave the filter out", f.name)
+		}
+	}
+	return nil
 }
 
 func existing(all []facts) string {
@@ -254,8 +275,8 @@ func skip(r Request, f facts) string {
 	if f.disabled {
 		return "disabled"
 	}
-	up := f.status == cluster.Up || f.status == cluster.StandbyUp
-	down := f.status == cluster.Down || f.status == cluster.StandbyDown
+	up := isUp(f.status)
+	down := isDown(f.status) && !f.remains
 	switch r.Action {
 	case Start, StartStandby:
 		if up {

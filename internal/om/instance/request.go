@@ -25,9 +25,9 @@ type Request struct {
 	Leader          bool // provision, unprovision: this node does what only one may do
 	StateOnly       bool // provision, unprovision: only set the flags
 	NoLock          bool
-	Confirm         bool // run: answers yes to the confirmation of a task
-	WaitLock        time.Duration
-	Env             []string // added to the environment of the commands, KEY=value
+	Confirm         bool          // run: answers yes to the confirmation of a task
+	WaitLock        time.Duration // for the action in progress to end; 0 is [DefaultWaitLock], [NoWait] not at all
+	Env             []string      // added to the environment of the commands, KEY=value
 
 	// What follows names the request in logs and locks; it is no flag.
 	Session       string   // sid, made when empty
@@ -47,6 +47,9 @@ const (
 
 // DefaultWaitLock is how long an action waits for another one to end.
 const DefaultWaitLock = 30 * time.Second
+
+// NoWait is the wait of who does not want to wait at all.
+const NoWait time.Duration = -1
 
 // Flags is where [Request.Bind] declares flags; *pflag.FlagSet is one.
 type Flags interface {
@@ -113,7 +116,11 @@ func (r Request) Args() []string {
 		args = append(args, "--env="+e)
 	}
 	flag("no-lock", r.NoLock)
-	if r.WaitLock != 0 && r.WaitLock != DefaultWaitLock {
+	switch r.WaitLock {
+	case 0, DefaultWaitLock:
+	case NoWait:
+		args = append(args, "--waitlock=0s")
+	default:
 		args = append(args, "--waitlock="+r.WaitLock.String())
 	}
 	flag("disable-rollback", r.DisableRollback)
@@ -145,6 +152,7 @@ func (r Request) complete(p object.Path) Request {
 	if len(r.Command) == 0 {
 		r.Command = append([]string{"om", p.String(), "instance", string(r.Action)}, r.Args()...)
 	}
+	r.Command = MaskCommand(r.Command)
 	return r
 }
 

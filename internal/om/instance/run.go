@@ -11,6 +11,9 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
+	"github.com/holdfast-ops/holdfast/internal/om/schema"
 )
 
 // Plan tells what [Engine.Run] would do, by what the resources are now.
@@ -35,8 +38,38 @@ func (l *loaded) plan(ctx context.Context, r Request) ([]Set, error) {
 		s := l.state(ctx, m)
 		all[i] = m.facts()
 		all[i].status, all[i].provisioned = s.Status, s.Provisioned.State
+		if descends(r.Action) && isDown(s.Status) {
+			left, err := remains(ctx, m)
+			all[i].remains = left != "" || err != nil
+		}
 	}
 	return build(all, l.parallel, r)
+}
+
+// unreadable is the object as far as a deletion needs it, which must be possible
+// whatever is written in the configuration.
+func (e *Engine) unreadable(p object.Path, cause error) (*loaded, error) {
+	if !e.Store.Exists(p) {
+		return nil, cause
+	}
+	return &loaded{
+		engine: e, path: p, settings: &schema.ObjectSettings{}, flags: e.flags(p),
+		groups: e.grouping(p, &schema.ObjectSettings{CreatePG: true}),
+	}, nil
+}
+
+// descends reports whether the action brings resources down.
+func descends(a Action) bool {
+	t, _ := a.traits()
+	return t.descending || a == Restart
+}
+
+// remains names what runs of a resource whatever its status; empty for nothing.
+func remains(ctx context.Context, m *member) (string, error) {
+	if r, ok := m.Driver.(resource.Remainer); ok && m.err == nil && !m.Common.Disable {
+		return r.Remains(ctx)
+	}
+	return "", nil
 }
 
 // admit loads the object, unless the action is one it may not be asked.
@@ -49,7 +82,15 @@ func (e *Engine) admit(p object.Path, r Request) (*loaded, error) {
 	if !p.Kind.Runs() && r.Action != Delete && r.Action != Purge {
 		return nil, &UnsupportedError{Path: p, Action: r.Action}
 	}
+	if (r.Action == Delete || r.Action == Purge) && !r.Force {
+		if err := store.Protected(p); err != nil {
+			return nil, err
+		}
+	}
 	l, err := e.load(p, r)
+	if r.Action == Delete && err != nil {
+		return e.unreadable(p, err)
+	}
 	if err != nil {
 		return nil, err
 	}

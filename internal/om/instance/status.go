@@ -42,9 +42,9 @@ func (e *Engine) Status(ctx context.Context, p object.Path, o StatusOptions) (cl
 	return l.evaluate(ctx, last)
 }
 
-// freshness is how long an evaluation is worth another one, when nothing says
-// otherwise.
-const freshness = 10 * time.Second
+// freshness is how long an evaluation is worth another one: no more than it takes
+// to make several commands of one look. What died since must be seen.
+const freshness = time.Second
 
 func (e *Engine) statusFile(p object.Path) string {
 	return filepath.Join(e.flags(p).dir, "status.json")

@@ -76,11 +76,18 @@ func (x *execution) start(ctx context.Context, m *member) error {
 		m.env.Infof("already up")
 		return nil
 	}
+	left, err := remains(ctx, m)
+	if err != nil {
+		return err
+	}
+	if left != "" {
+		return fmt.Errorf("%s of a former run still there: end it first with `om %s instance stop --rid %s`", left, x.path, m.RID)
+	}
 	if err := x.require(ctx, m, "start", m.Common.StartRequires); err != nil {
 		return err
 	}
 	x.ungrouped(m)
-	err := x.triggered(ctx, m, "start", func() error {
+	err = x.triggered(ctx, m, "start", func() error {
 		x.undo.add(m, x.unstart)
 		return driver.Start(ctx)
 	})
@@ -116,8 +123,14 @@ func (x *execution) stop(ctx context.Context, m *member) error {
 		return nil
 	}
 	if isDown(m.Driver.Status(ctx).Status) {
-		m.env.Infof("already down")
-		return x.ungroup(m)
+		left, err := remains(ctx, m)
+		if err != nil {
+			return err
+		}
+		if left == "" {
+			m.env.Infof("already down")
+			return x.ungroup(m)
+		}
 	}
 	if err := x.require(ctx, m, "stop", m.Common.StopRequires); err != nil {
 		return err

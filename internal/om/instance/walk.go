@@ -44,8 +44,11 @@ func (x *execution) set(ctx context.Context, s Set) error {
 func (x *execution) step(ctx context.Context, s Step) error {
 	m := x.find(s.RID)
 	if s.Skip != "" {
-		if s.Skip == "standby" {
+		switch {
+		case s.Skip == "standby":
 			m.env.Infof("skip '%s' on standby resource", s.Verb)
+		case s.Skip != "disabled" || x.request.selects():
+			m.env.Infof("%s", s.Skip)
 		}
 		return x.skipped(m, s)
 	}

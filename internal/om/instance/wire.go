@@ -16,10 +16,8 @@ func RequestOf(action Action, in api.InstanceAction) (Request, error) {
 		Force: in.Force, Leader: in.Leader, StateOnly: in.StateOnly, DisableRollback: in.DisableRollback,
 		Confirm: in.Confirm, NoLock: in.NoLock, Env: in.Env, Session: in.SessionID,
 	}
-	for _, e := range in.Env {
-		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
-			return r, fmt.Errorf("env: %q is not NAME=value", e)
-		}
+	if err := checkText(in); err != nil {
+		return r, err
 	}
 	if in.WaitLock == "" {
 		return r, nil
@@ -28,7 +26,9 @@ func RequestOf(action Action, in api.InstanceAction) (Request, error) {
 	if err != nil {
 		return r, fmt.Errorf("wait_lock: %w", err)
 	}
-	r.WaitLock = d
+	if r.WaitLock = d; d <= 0 {
+		r.WaitLock = NoWait
+	}
 	return r, nil
 }
 

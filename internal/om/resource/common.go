@@ -80,7 +80,7 @@ func (c *Common) declare(t *keyword.Table, d Driver) {
 	c.trigger(t, "provision")
 	c.trigger(t, "unprovision")
 	if _, ok := d.(Starter); ok {
-		t.Int(&c.Restart, "restart", "How many times the daemon starts the resource again when it is seen down, before it gives up.").AtLeast(0).Default("0").Scopable().Eg("2")
+		t.Int(&c.Restart, "restart", "How many times the daemon starts the resource again when it is seen down, before it gives up and runs monitor_action if the resource is monitored. The count starts again once the resource has stayed up for a minute, or when somebody asks for a start.").AtLeast(0).Default("0").Scopable().Eg("2")
 		t.Duration(&c.RestartDelay, "restart_delay", "The least time between two restarts of the resource by the daemon.").Default("500ms").Scopable()
 		requires(&c.StartRequires, "start_requires", requiresHelp("start")).Eg("ip#1 fs#1(up)")
 		requires(&c.StopRequires, "stop_requires", requiresHelp("stop")).Eg("app#1(down,n/a)")

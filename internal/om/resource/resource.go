@@ -81,6 +81,12 @@ type (
 	Executor interface {
 		Executions() ([]cluster.Running, error)
 	}
+	// Remainer finds what runs of the resource though its status may be down: a
+	// former run left it. A start is not put beside it, and a stop ends it. It is
+	// empty when there is nothing, else names what there is.
+	Remainer interface {
+		Remains(ctx context.Context) (string, error)
+	}
 	// Sorter orders resources of one set: lower keys start first.
 	Sorter interface{ SortKey() string }
 )

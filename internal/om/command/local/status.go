@@ -52,7 +52,8 @@ func (b *Backend) known(ctx context.Context, p object.Path, nodes string) ([]api
 // here evaluates the local instance.
 func (b *Backend) here(ctx context.Context, p object.Path, f cmdinstance.Fresh) (api.InstanceItem, error) {
 	engine := b.engine(nil)
-	status, err := engine.Status(ctx, p, instance.StatusOptions{Refresh: f.Refresh, MonitoredOnly: f.Monitored})
+	// What died since the last evaluation must be seen, whoever made that one.
+	status, err := engine.Status(ctx, p, instance.StatusOptions{Refresh: !f.Monitored, MonitoredOnly: f.Monitored})
 	if err != nil {
 		return api.InstanceItem{}, err
 	}

@@ -116,6 +116,65 @@ func TestSimple(t *testing.T) {
 		}
 	})
 
+	for name, forget := range map[string]func(t *testing.T, f *drivertest.Fixture){
+		"what a dead process left":     func(t *testing.T, f *drivertest.Fixture) { t.Helper(); kill(t, record(t, f)) },
+		"what runs of a former object": func(_ *testing.T, f *drivertest.Fixture) { f.Must(instance.Delete) },
+	} {
+		t.Run(name+" is named by a start, which does not run beside it, and is ended by a stop", func(t *testing.T) {
+			t.Parallel()
+			c := simple("start = sleep 309 & echo $! > {dir}/child; echo >> {dir}/starts; wait\n")
+			f := drivertest.New(t, c, nil)
+			f.Must(instance.Start)
+			child := readPid(t, filepath.Join(f.Dir, "child"))
+			forget(t, f)
+			f.Configure(c)
+			for range 2 { // a refused start changes nothing
+				err := f.Do(instance.Start)
+				if err == nil || !strings.Contains(err.Error(), strconv.Itoa(child)) || !strings.Contains(err.Error(), "end it first with `om test/svc/svc instance stop --rid app#1`") {
+					t.Errorf("start: %v", err)
+				}
+			}
+			if zombie(child) || syscall.Kill(child, 0) != nil {
+				t.Error("the refused start ended it")
+			}
+			f.Must(instance.Stop)
+			if err := syscall.Kill(child, 0); !errors.Is(err, syscall.ESRCH) && !zombie(child) {
+				t.Errorf("process %d is still there: %v", child, err)
+			}
+			f.Must(instance.Start)
+			if b, err := os.ReadFile(filepath.Join(f.Dir, "starts")); err != nil || len(b) != 2 {
+				t.Errorf("started %d times, %v", len(b), err)
+			}
+		})
+	}
+
+	t.Run("a process whose check says down is not started twice, and is stopped", func(t *testing.T) {
+		t.Parallel()
+		f := drivertest.New(t, simple("start = : > {dir}/up; exec sleep 310\nstart_grace = 200ms\ncheck = test -e {dir}/up && true\n"), nil)
+		f.Must(instance.Start)
+		r := record(t, f)
+		if err := os.Remove(filepath.Join(f.Dir, "up")); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Do(instance.Start); err == nil || !strings.Contains(err.Error(), "process "+strconv.Itoa(r.Pid)) {
+			t.Errorf("start: %v", err)
+		}
+		f.Must(instance.Stop)
+		if r.Alive() {
+			t.Error("still alive")
+		}
+	})
+
+	t.Run("a start without a command says what to set, unless a check alone tells the status", func(t *testing.T) {
+		t.Parallel()
+		f := drivertest.New(t, simple(""), nil)
+		if err := f.Do(instance.Start); err == nil || !strings.Contains(err.Error(), "start is not set") {
+			t.Errorf("start: %v", err)
+		}
+		f.Configure(simple("check = /bin/sh -c 'exit 5'\nretcodes = 0:up 5:n/a\n"))
+		f.Must(instance.Start)
+	})
+
 	t.Run("a stop signals every process of the session, and waits for them", func(t *testing.T) {
 		t.Parallel()
 		var log strings.Builder

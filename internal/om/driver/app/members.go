@@ -1,8 +1,10 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +46,61 @@ func (a *simple) recorded() (m members, err error) {
 	m.main = r.Identity
 	m.mainAlive = m.main.Alive()
 	return m, nil
+}
+
+// everyone finds every process of the application: those of a run that nothing
+// recorded any more too.
+func (a *simple) everyone() ([]proc.Identity, error) {
+	m, err := a.recorded()
+	if err == nil {
+		m, err = a.complete(m)
+	}
+	if err != nil || a.env.Cgroup != "" {
+		return m.all(), err
+	}
+	all := m.all()
+	table, err := proc.List()
+	if err != nil {
+		return all, err
+	}
+	for _, p := range table {
+		id, err := proc.Of(p.Pid)
+		if err == nil && id.StartTime == p.StartTime && !p.Ended() && !slices.Contains(all, id) && a.started(p.Pid) {
+			all = append(all, id)
+		}
+	}
+	return all, nil
+}
+
+// started reports whether a process comes from a start of this resource, by this
+// agent, other than the one in progress. The environment says so: where processes
+// are not grouped, nothing else does once the record is gone.
+func (a *simple) started(pid int) bool {
+	env, err := proc.Environ(pid)
+	if err != nil {
+		return false
+	}
+	find := func(name string) string {
+		for _, e := range slices.Backward(env) {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	if find("OPENSVC_RID") != a.env.RID || find("OPENSVC_SVCPATH") != a.env.Path.String() || find("OSVC_ROOT_PATH") != a.env.Host.Paths.Root {
+		return false
+	}
+	return find("OPENSVC_SID") != a.env.Session && slices.Contains([]string{"start", "startstandby", "restart", "provision"}, find("OPENSVC_ACTION"))
+}
+
+// Remains implements [resource.Remainer].
+func (a *simple) Remains(context.Context) (string, error) {
+	left, err := a.everyone()
+	if err != nil || len(left) == 0 {
+		return "", err
+	}
+	return pids(left), nil
 }
 
 // complete adds the processes of the same control group, and those of the same

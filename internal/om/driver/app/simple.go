@@ -58,17 +58,28 @@ func (a *simple) Status(ctx context.Context) resource.State {
 	case len(found.others) > 0:
 		return resource.State{Status: cluster.Warn, Log: []cluster.ResourceLogEntry{{
 			Level:   "warn",
-			Message: fmt.Sprintf("process %d has ended but left %s running", found.main.Pid, pids(found.others)),
+			Message: a.left(found),
 		}}}
 	}
 	return resource.State{Status: cluster.Down}
 }
 
+// left tells of the processes without the one that led them.
+func (*simple) left(m members) string {
+	if m.main.IsZero() {
+		return pids(m.others) + " of a former run still there"
+	}
+	return fmt.Sprintf("process %d has ended but left %s running", m.main.Pid, pids(m.others))
+}
+
 // Start implements [resource.Starter].
 func (a *simple) Start(ctx context.Context) error {
 	command, ok, err := process.Verb(a.start, a.script, "start")
-	if !ok || err != nil {
+	if err != nil {
 		return err
+	}
+	if !ok {
+		return a.nothing()
 	}
 	argv, err := process.Parse(command)
 	if err != nil {
@@ -95,6 +106,16 @@ func (a *simple) Start(ctx context.Context) error {
 	case <-grace.C:
 		return nil
 	}
+}
+
+// nothing is the start of a resource that has no command: what is up by itself may
+// have a check alone.
+func (a *simple) nothing() error {
+	if _, ok, err := process.Verb(a.check, a.script, "check"); ok || err != nil {
+		a.env.Infof("start is not set: nothing to run")
+		return err
+	}
+	return errors.New("start is not set: set it to the command of the process, or use type = task.host for a command that ends")
 }
 
 // launch starts the process, and returns once it has become the command. What is
@@ -144,4 +165,5 @@ var (
 	_ resource.Starter  = (*simple)(nil)
 	_ resource.Stopper  = (*simple)(nil)
 	_ resource.Informer = (*simple)(nil)
+	_ resource.Remainer = (*simple)(nil)
 )

@@ -72,14 +72,6 @@ func (a *simple) terminate(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-func (a *simple) everyone() ([]proc.Identity, error) {
-	m, err := a.recorded()
-	if err == nil {
-		m, err = a.complete(m)
-	}
-	return m.all(), err
-}
-
 // round sends TERM and waits. It returns those that did not end in time; an
 // error when the action itself is interrupted.
 func (a *simple) round(soft context.Context, held []*proc.Handle) (left []*proc.Handle, err error) {

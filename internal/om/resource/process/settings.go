@@ -138,13 +138,28 @@ func dataVariable(e resource.Env, kind object.Kind, item string) (string, error)
 	p := object.Path{Namespace: e.Path.Namespace, Kind: kind, Name: name}
 	value, err := e.Data(p, key)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", item, err)
+		return "", &dataError{item: item, err: err}
 	}
 	if strings.IndexByte(string(value), 0) >= 0 {
 		return "", fmt.Errorf("%s: key %s of %s holds a zero byte, which no environment can", item, key, p)
 	}
 	return variable + "=" + string(value), nil
 }
+
+// dataError tells that a key could not be read.
+type dataError struct {
+	item string
+	err  error
+}
+
+// Error names the variable.
+func (e *dataError) Error() string { return e.item + ": " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *dataError) Unwrap() error { return e.err }
+
+// ExitCode is that of a failure: what is missing is not the object acted on.
+func (*dataError) ExitCode() int { return 1 }
 
 // variableName makes a variable name of a key: "tls/server.key" is TLS_SERVER_KEY.
 func variableName(key string) string {

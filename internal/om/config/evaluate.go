@@ -51,6 +51,8 @@ type Evaluator struct {
 	// "disk#1.exposed_devs"; section is where the reference is evaluated.
 	// It is asked before the document. Nil: nothing is known.
 	Lookup func(section, name string) (value string, ok bool, err error)
+
+	pass *pass // nil: each evaluation is one of its own
 }
 
 // Raw returns the text of an option as written for the node, and the key that holds it.
@@ -96,7 +98,7 @@ func (e *Evaluator) descope(section, name string, o Option) (string, Key, bool) 
 	}
 	suffixes := []string{""}
 	if o.Scopable {
-		suffixes = e.Scope.suffixes()
+		suffixes = e.suffixes()
 	}
 	for _, scope := range suffixes {
 		for i := -1; i < len(o.Aliases); i++ {
@@ -132,7 +134,7 @@ func (e *Evaluator) Value(section string, o Option) (value string, found bool, e
 	if e.Doc == nil {
 		return "", false, errors.New("no configuration to read")
 	}
-	x := expansion{Evaluator: e}
+	x := e.expansion()
 	value, found, err = x.value(section, o)
 	if err != nil {
 		return "", found, err
@@ -148,7 +150,7 @@ func (e *Evaluator) Expand(section, text string) (string, error) {
 	if e.Doc == nil {
 		return "", errors.New("no configuration to read")
 	}
-	x := expansion{Evaluator: e}
+	x := e.expansion()
 	return x.expand(section, text)
 }
 
@@ -160,4 +162,12 @@ func (e *Evaluator) option(section, name string) Option {
 		}
 	}
 	return Option{Name: name, Scopable: true}
+}
+
+func (e *Evaluator) expansion() expansion {
+	x := expansion{Evaluator: e, pass: e.pass}
+	if x.pass == nil {
+		x.pass = &pass{}
+	}
+	return x
 }

@@ -86,8 +86,10 @@ func isReferenceName(name string) bool {
 type expansion struct {
 	*Evaluator
 
+	pass     *pass
 	stack    []frame // the options being evaluated, outermost first
-	resolved int     // references so far
+	deepest  int     // how long the stack was, at most, inside the last of them
+	resolved int     // references so far, those of what is recalled included
 	read     int     // bytes they stand for
 }
 
@@ -110,12 +112,7 @@ func (x *expansion) value(section string, o Option) (string, bool, error) {
 	if !mayExpand(text) {
 		return text, true, nil
 	}
-	f := frame{section, key}
-	if err := x.enter(f); err != nil {
-		return "", true, err
-	}
-	defer func() { x.stack = x.stack[:len(x.stack)-1] }()
-	text, err := x.expand(section, text)
+	text, err := x.evaluate(frame{section, key}, text, found)
 	return text, true, err
 }
 
@@ -131,7 +128,7 @@ func (x *expansion) enter(f frame) error {
 		}
 	}
 	if len(x.stack) >= maxDepth {
-		return fmt.Errorf("references nested more than %d deep", maxDepth)
+		return tooDeep()
 	}
 	x.stack = append(x.stack, f)
 	return nil
@@ -199,18 +196,21 @@ func (x *expansion) replace(section, text string, i int) (fresh string, n int, e
 
 // resolve returns the text a reference stands for.
 func (x *expansion) resolve(section string, r reference) (string, error) {
-	if x.resolved++; x.resolved > maxResolved {
-		return "", fmt.Errorf("more than %d references in one value", maxResolved)
+	if err := errors.Join(x.count(1, 0), x.spend(1, 0)); err != nil {
+		return "", err
 	}
 	if known := modifiers(); r.modifier != "" && !slices.Contains(known, r.modifier) {
 		return "", fmt.Errorf("reference %s: %s is no modifier: use %s, or put a blank after the brace if it is a text", r.text, r.modifier, strings.Join(known, ", "))
 	}
 	value, err := x.target(section, r.name)
+	if errors.Is(err, ErrTooMuch) {
+		return "", err // it names the key: the way to it would hide it
+	}
 	if err != nil {
 		return "", fmt.Errorf("reference %s: %w", r.text, err)
 	}
-	if x.read += len(value); x.read > maxRead {
-		return "", fmt.Errorf("references to more than %d bytes in one value", maxRead)
+	if err := errors.Join(x.count(0, len(value)), x.spend(0, len(value))); err != nil {
+		return "", err
 	}
 	if r.index >= 0 {
 		words := strings.Fields(value)
@@ -272,11 +272,10 @@ func (x *expansion) scoped(k Key) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s is not set", k)
 	}
-	if err := x.enter(frame{k.Section, k}); err != nil {
-		return "", err
+	if !mayExpand(text) {
+		return text, nil
 	}
-	defer func() { x.stack = x.stack[:len(x.stack)-1] }()
-	return x.expand(k.Section, text)
+	return x.evaluate(frame{k.Section, k}, text, true)
 }
 
 // bare evaluates an option of the current section, else of DEFAULT.

@@ -17,6 +17,8 @@ type RefusedError struct {
 	Reason string
 	// Unsupported: objects of this kind are never given that goal.
 	Unsupported bool
+	// Seen: what was last seen of the instance is the reason. It may be old.
+	Seen bool
 	// When another orchestration is the reason:
 	OrchestrationID string
 	InProgress      string // its goal
@@ -49,6 +51,16 @@ func Accept(w World, goal string, options map[string]any, id string) (cluster.In
 	return m, nil
 }
 
+// ActsOnResources reports whether what is done about a goal depends on what the
+// resources are.
+func ActsOnResources(goal string) bool {
+	switch goal {
+	case Started, Stopped, Restarted, Provisioned, Unprovisioned, Purged:
+		return true
+	}
+	return false
+}
+
 func refuse(w World, m cluster.InstanceMonitor, goal string) error {
 	refused := func(format string, a ...any) *RefusedError {
 		return &RefusedError{Path: w.Path, Goal: goal, Reason: fmt.Sprintf(format, a...)}
@@ -74,9 +86,13 @@ func refuse(w World, m cluster.InstanceMonitor, goal string) error {
 	case w.Config.Disabled && goal != Frozen && goal != Unfrozen:
 		return refused("the instance is disabled: `om %s config update --unset disable`", w.Path)
 	case goal == Started && w.object().Avail == cluster.Up && !w.self().held():
-		return refused("it is started already")
+		e := refused("it is started already")
+		e.Seen = true
+		return e
 	case goal == Restarted && w.self().Status != nil && !restartable(w.self(), true) && w.alone():
-		return refused("it is %s, there is nothing to restart: use `om %s start`", avail, w.Path)
+		e := refused("it is %s, there is nothing to restart: use `om %s start`", avail, w.Path)
+		e.Seen = true
+		return e
 	}
 	return nil
 }

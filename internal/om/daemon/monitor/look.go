@@ -96,7 +96,7 @@ func (m *Monitor) world(view *cluster.View, w *watched, i cluster.Instance) orch
 		Now: now(), Self: m.self, Path: w.path, Config: *i.Config, Quorum: true,
 		Nodes: map[string]orchestrate.Node{},
 		Local: orchestrate.Local{
-			Evaluating: w.evaluating, Job: w.job, Memory: w.memory,
+			Evaluating: w.evaluating > 0, Job: w.job, Memory: w.memory,
 			BootID: m.o.BootID, LastBootID: w.lastBoot,
 		},
 	}
@@ -260,10 +260,10 @@ func (m *Monitor) bootFile(p object.Path) string {
 // evaluate has the status of the instance evaluated; nothing is decided by the
 // former one meanwhile.
 func (m *Monitor) evaluate(w *watched) {
-	w.evaluating = true
+	w.evaluating++
 	m.o.Evaluate.Evaluate(w.path, func(error) {
 		m.post(func() {
-			w.evaluating = false
+			w.evaluating--
 			m.dirty[w.path] = true
 		})
 	})

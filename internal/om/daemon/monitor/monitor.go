@@ -116,7 +116,7 @@ type watched struct {
 	because    []orchestrate.Reason
 	lastBoot   string
 	lock       string
-	evaluating bool
+	evaluating int  // evaluations asked for, that have not ended
 	gone       bool // the configuration was deleted
 	wakeAt     time.Time
 }

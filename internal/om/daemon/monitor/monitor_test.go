@@ -451,6 +451,40 @@ func TestTheBootIsRecordedOncePerInstance(t *testing.T) {
 	})
 }
 
+// The daemon has not noticed yet what whoever asks has seen.
+func TestWhatIsAskedIsDecidedFromAFreshStatus(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		goal       string
+		seen, real cluster.Status
+		done       []string
+	}{
+		{orchestrate.Started, cluster.Up, cluster.Down, []string{"a start"}},
+		{orchestrate.Stopped, cluster.Down, cluster.Up, []string{"a stop"}},
+		{orchestrate.Restarted, cluster.Down, cluster.Up, []string{"a stop", "a start"}},
+	} {
+		t.Run(c.goal, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w, events := newWorld(t)
+				w.create(svc("a"), "no")
+				w.instances[svc("a")].avail = c.seen
+				b := start(t, w, events)
+				pass(time.Second) // virtual
+				w.mu.Lock()
+				w.instances[svc("a")].avail = c.real
+				w.mu.Unlock()
+
+				o := b.ask(t, "a", c.goal)
+
+				if got := b.done(); o.State != orchestrate.Succeeded || !slices.Equal(got, c.done) {
+					t.Errorf("done %q, %+v", got, o)
+				}
+			})
+		})
+	}
+}
+
 func TestWhatEndedIsForgottenInTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,17 +28,52 @@ var errEnded = errors.New("the daemon is stopping: ask again once it is back")
 // Orchestrate gives an object a goal and returns the id of the orchestration. An
 // object that was just created is looked for on disk before it is not found, an
 // *object.NotFoundError. A goal that cannot be accepted is an
-// *orchestrate.RefusedError.
+// *orchestrate.RefusedError. The status of the instance is evaluated first: what
+// is asked by hand is often asked because of what the daemon has not seen yet.
 func (m *Monitor) Orchestrate(ctx context.Context, p object.Path, g Goal) (id string, err error) {
 	if err := m.find(p); err != nil {
 		return "", err
 	}
 	id = uuid.NewString()
-	callErr := m.call(ctx, func() { err = m.accept(p, g, id) })
-	if err = errors.Join(callErr, err); err != nil {
+	refusal, err := m.propose(ctx, p, g, id)
+	if refusal != nil && refusal.Seen {
+		if err := m.evaluated(ctx, p); err != nil {
+			return "", err
+		}
+		refusal, err = m.propose(ctx, p, g, id)
+	}
+	if refusal != nil {
+		m.refused(refusal, g, id)
+		return "", refusal
+	}
+	if err != nil {
 		return "", err
 	}
 	return id, nil
+}
+
+// propose asks for a goal, which may be refused.
+func (m *Monitor) propose(ctx context.Context, p object.Path, g Goal, id string) (refusal *orchestrate.RefusedError, err error) {
+	callErr := m.call(ctx, func() { err = m.accept(p, g, id) })
+	if err = errors.Join(callErr, err); errors.As(err, &refusal) {
+		err = nil
+	}
+	return refusal, err
+}
+
+// evaluated has the status of the local instance evaluated, and waits for the end
+// of that. What cannot be evaluated stays as it was last seen.
+func (m *Monitor) evaluated(ctx context.Context, p object.Path) error {
+	done := make(chan struct{})
+	m.o.Evaluate.Evaluate(p, func(error) { close(done) })
+	select {
+	case <-done:
+		return nil
+	case <-m.ended:
+		return errEnded
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the status of %s: %w", p, ctx.Err())
+	}
 }
 
 // Abort gives up the orchestration in progress, if any. Its id is that of the
@@ -174,22 +209,30 @@ func (m *Monitor) accept(p object.Path, g Goal, id string) error {
 		m.abort(w, i.Monitor, id)
 		return nil
 	}
-	world := m.world(m.o.State.View(), w, i)
-	expect := g.Expect
-	update := event.InstanceMonitorUpdate{GlobalExpect: &expect, GlobalExpectOptions: g.Options, OrchestrationID: id}
-	v, err := orchestrate.Accept(world, g.Expect, g.Options, id)
+	v, err := orchestrate.Accept(m.world(m.o.State.View(), w, i), g.Expect, g.Options, id)
 	if err != nil {
-		m.o.Bus.Publish(event.SetInstanceMonitorRefused{Path: p, Node: m.self, Update: update, Reason: err.Error()})
-		m.o.Bus.Publish(event.ObjectOrchestrationRefused{ID: id, Node: m.self, Path: p, Reason: err.Error(), GlobalExpect: g.Expect})
 		return err
 	}
 	m.o.Log.Info("accept", slog.String("object", p.String()), slog.String("oid", id), slog.String("reason", "asked: "+g.Expect))
-	m.o.Bus.Publish(event.SetInstanceMonitor{Path: p, Node: m.self, Update: update})
+	m.o.Bus.Publish(event.SetInstanceMonitor{Path: p, Node: m.self, Update: asked(g, id)})
 	m.begin(p, g.Expect, id, v.GlobalExpectUpdatedAt)
 	w.memory.Eviction = orchestrate.Eviction{}
 	m.set(w, i.Monitor, v)
 	m.dirty[p] = true
+	if p.Kind.Runs() && orchestrate.ActsOnResources(g.Expect) {
+		m.evaluate(w)
+	}
 	return nil
+}
+
+func asked(g Goal, id string) event.InstanceMonitorUpdate {
+	return event.InstanceMonitorUpdate{GlobalExpect: &g.Expect, GlobalExpectOptions: g.Options, OrchestrationID: id}
+}
+
+// refused announces that a goal was not accepted.
+func (m *Monitor) refused(e *orchestrate.RefusedError, g Goal, id string) {
+	m.o.Bus.Publish(event.SetInstanceMonitorRefused{Path: e.Path, Node: m.self, Update: asked(g, id), Reason: e.Error()})
+	m.o.Bus.Publish(event.ObjectOrchestrationRefused{ID: id, Node: m.self, Path: e.Path, Reason: e.Error(), GlobalExpect: g.Expect})
 }
 
 // abort gives up the goal of the instance.

@@ -17,6 +17,10 @@ type InstanceAction struct {
 	NoLock          bool     `query:"no_lock" doc:"Do not take the lock of the instance."`
 	WaitLock        string   `query:"wait_lock" doc:"Wait for the lock of the instance this long." example:"30s"`
 	Env             []string `query:"env,explode" doc:"NAME=value given to the tasks."`
+	ConfigUpdatedAt string   `query:"config_updated_at" doc:"Refuse with 409 when the configuration on the node is older than this time, as OM-Last-Modified gives it." example:"2026-11-30T10:51:50.590123456+01:00"`
+	Master          bool     `query:"master" doc:"For objects with encapsulated nodes, which there are none of yet: accepted and ignored."`
+	Slave           []string `query:"slave" doc:"For objects with encapsulated nodes, which there are none of yet: accepted and ignored."`
+	Slaves          bool     `query:"slaves" doc:"For objects with encapsulated nodes, which there are none of yet: accepted and ignored."`
 	SessionID       string   `query:"session_id" doc:"Session the run belongs to; one is made when absent."`
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
-	"github.com/holdfast-ops/holdfast/internal/om/store"
 	"github.com/holdfast-ops/holdfast/internal/om/schema"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
 // Plan tells what [Engine.Run] would do, by what the resources are now.

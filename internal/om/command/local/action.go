@@ -35,6 +35,11 @@ func (b *Backend) request(c *verb.Call, a cmdinstance.Action) (instance.Request,
 		return r, err
 	}
 	env := b.o.Process.Env
+	given, err := instance.DecodeEnv(env(instance.EnvVariable))
+	if err != nil {
+		return r, err
+	}
+	r.Env = append(given, r.Env...)
 	r.DryRun = a.DryRun
 	r.Session, r.Exec, r.Orchestration, r.Origin = b.session(), env("OSVC_EXEC_ID"), env("OSVC_ORCHESTRATION_ID"), b.origin()
 	if c != nil {

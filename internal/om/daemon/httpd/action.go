@@ -3,7 +3,9 @@ package httpd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -11,7 +13,9 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
 // goal serves an operation that gives an object a goal.
@@ -25,6 +29,11 @@ func (s *Server) orchestrate(ctx context.Context, n api.ObjectName, g monitor.Go
 	p, err := path(n)
 	if err != nil {
 		return api.OrchestrationQueued{}, err
+	}
+	if g.Expect == "purged" || g.Expect == "deleted" {
+		if err := store.Protected(p); err != nil {
+			return api.OrchestrationQueued{}, err
+		}
 	}
 	if _, err := s.known(p); err != nil {
 		return api.OrchestrationQueued{}, err
@@ -75,25 +84,48 @@ func (s *Server) actions() {
 		handle(s, a.op, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
 			r, err := instance.RequestOf(a.action, *in)
 			if err != nil {
-				return api.InstanceActionAccepted{}, badRequest(err)
+				return api.InstanceActionAccepted{}, badRequest(fmt.Errorf("query.%w", err))
 			}
 			if len(r.Env) > 0 && !principal(ctx).Grants.Has(rbac.Root) {
 				return api.InstanceActionAccepted{}, api.NewProblem(http.StatusForbidden,
 					"query.env: needs the root grant: an environment decides what the commands of root run")
 			}
-			return s.run(ctx, in, append([]string{"instance", string(a.action)}, r.Args()...))
+			return s.act(ctx, in, r)
 		})
 	}
 	handle(s, api.PostInstanceActionStatus, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
-		return s.run(ctx, in, []string{"instance", "status", "--refresh"})
+		return s.run(ctx, in, executor.Job{Args: []string{"instance", "status", "--refresh"}})
 	})
 	handle(s, api.PostInstanceActionInfo, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
-		return s.run(ctx, in, []string{"instance", "info", "--refresh"})
+		return s.run(ctx, in, executor.Job{Args: []string{"instance", "info", "--refresh"}})
 	})
 }
 
+// act submits an action, unless it is known to be refused.
+func (s *Server) act(ctx context.Context, in *api.InstanceAction, r instance.Request) (api.InstanceActionAccepted, error) {
+	p, _, err := s.local(in.ObjectName)
+	if err != nil {
+		return api.InstanceActionAccepted{}, err
+	}
+	if r.Action == instance.Delete {
+		r.Force = false // what the agent lives by is only deleted on the node itself
+	}
+	if err := s.o.Instances.Check(p, r); err != nil {
+		return api.InstanceActionAccepted{}, configProblem(err)
+	}
+	j := executor.Job{}
+	if len(r.Env) > 0 {
+		// Never on the command line, which every user of the node sees.
+		j.Env = []string{instance.EnvVariable + "=" + instance.EncodeEnv(r.Env)}
+		j.Shown = instance.Request{Env: instance.MaskEnv(r.Env)}.Args()
+		r.Env = nil
+	}
+	j.Args = append([]string{"instance", string(r.Action)}, r.Args()...)
+	return s.run(ctx, in, j)
+}
+
 // run submits a command on the local instance. The request itself may end before.
-func (s *Server) run(ctx context.Context, in *api.InstanceAction, args []string) (api.InstanceActionAccepted, error) {
+func (s *Server) run(ctx context.Context, in *api.InstanceAction, j executor.Job) (api.InstanceActionAccepted, error) {
 	p, _, err := s.local(in.ObjectName)
 	if err != nil {
 		return api.InstanceActionAccepted{}, err
@@ -103,8 +135,31 @@ func (s *Server) run(ctx context.Context, in *api.InstanceAction, args []string)
 			return api.InstanceActionAccepted{}, badRequest(errors.New("query.session_id: " + in.SessionID + " is no uuid"))
 		}
 	}
-	ids, err := s.o.Executor.Submit(context.WithoutCancel(ctx), executor.Job{
-		Path: p, Args: args, RID: in.Rid, Origin: executor.OriginAPI, SessionID: in.SessionID,
-	})
+	if err := s.notOlder(p, in.ConfigUpdatedAt); err != nil {
+		return api.InstanceActionAccepted{}, err
+	}
+	j.Path, j.RID, j.Origin, j.SessionID = p, in.Rid, executor.OriginAPI, in.SessionID
+	ids, err := s.o.Executor.Submit(context.WithoutCancel(ctx), j)
 	return api.InstanceActionAccepted{SessionID: ids.SessionID, ExecID: ids.ExecID}, err
+}
+
+// notOlder refuses to act by a configuration older than the one the caller knows:
+// another node has a newer one, which is on its way.
+func (s *Server) notOlder(p object.Path, known string) error {
+	if known == "" {
+		return nil
+	}
+	at, err := time.Parse(api.TimeHeader, known)
+	if err != nil {
+		return badRequest(fmt.Errorf("query.config_updated_at: %q is no time: write it as %s does", known, "OM-Last-Modified"))
+	}
+	f, err := s.o.Store.Load(p)
+	if err != nil {
+		return err
+	}
+	if f.ModTime.Before(at) {
+		return api.NewProblem(http.StatusConflict, fmt.Sprintf("the configuration of %s on %s is of %s, older than the one of %s: ask again once it has arrived",
+			p, s.o.Node, timestamp(f.ModTime), known))
+	}
+	return nil
 }

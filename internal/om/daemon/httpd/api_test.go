@@ -49,7 +49,7 @@ func TestWhatWasWrittenIsReadAtOnce(t *testing.T) {
 		Keywords: []string{"app#1.start", "env.list"}, Evaluate: true,
 	}})
 	want := []api.KeywordItem{
-		{Object: "svc1", Node: node1, Keyword: "app#1.start", Value: "/bin/sleep 100", Evaluated: "/bin/sleep 7", EvaluatedAs: node1},
+		{Object: "svc1", Node: node1, Keyword: "app#1.start", Value: "/bin/sleep {env.time}", Evaluated: "/bin/sleep 7", EvaluatedAs: node1},
 		{Object: "svc1", Node: node1, Keyword: "env.list", Value: "a,b", Evaluated: "a,b", EvaluatedAs: node1},
 	}
 	if diff := cmp.Diff(want, got.Items); diff != "" {
@@ -186,7 +186,7 @@ func TestInstanceActionsBecomeCommands(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	c := f.local(t)
-	p := f.create(t, "svc1", app)
+	p := f.create(t, "svc1", app+"tags = a b\nsubset = s\n[fs#1]\ntype = flag\ntags = a b\nsubset = s\n")
 
 	accepted := do(t, c, api.PostInstanceActionProvision, api.InstanceAction{
 		InstanceName: api.InstanceOf("", p), Rid: "app#1,fs", Tag: "a+b", Subset: "s", To: "fs", Force: true, Leader: true,
@@ -198,9 +198,9 @@ func TestInstanceActionsBecomeCommands(t *testing.T) {
 	do(t, c, api.PostInstanceActionStatus, api.InstanceAction{InstanceName: api.InstanceOf("node1", p)})
 	want := []executor.Job{
 		{Path: p, RID: "app#1,fs", Origin: executor.OriginAPI, SessionID: runningID, Args: []string{
-			"instance", "provision", "--rid=app#1,fs", "--tag=a+b", "--subset=s", "--to=fs", "--force", "--env=A=1,2", "--env=B=3",
+			"instance", "provision", "--rid=app#1,fs", "--tag=a+b", "--subset=s", "--to=fs", "--force",
 			"--no-lock", "--waitlock=5s", "--disable-rollback", "--leader", "--state-only",
-		}},
+		}, Env: []string{`OSVC_ACTION_ENV=["A=1,2","B=3"]`}, Shown: []string{"--env=A=***", "--env=B=***"}},
 		{Path: p, Origin: executor.OriginAPI, Args: []string{"instance", "status", "--refresh"}},
 	}
 	if diff := cmp.Diff(want, f.deeds.jobs); diff != "" {
@@ -208,7 +208,10 @@ func TestInstanceActionsBecomeCommands(t *testing.T) {
 	}
 
 	for name, in := range map[string]api.InstanceAction{
-		"env": {Env: []string{"A"}}, "wait_lock": {WaitLock: "soon"}, "session_id": {SessionID: "me"},
+		"env": {Env: []string{"A"}}, "query.env": {Env: []string{"A B=1"}}, "zero byte": {Env: []string{"A=\x00"}}, "wait_lock": {WaitLock: "soon"}, "session_id": {SessionID: "me"},
+		"query.rid": {Rid: "app#1\n"}, "query.to": {To: "fs\x00"}, "query.tag": {Tag: "a\x1b[0m"}, "query.subset": {Subset: "\r"},
+		"app#9": {Rid: "app#9"}, "ip#9": {To: "ip#9"}, "nosuchtag": {Tag: "nosuchtag"}, "nosuchset": {Subset: "nosuchset"},
+		"config_updated_at": {ConfigUpdatedAt: "yesterday"},
 	} {
 		in.InstanceName = api.InstanceOf("", p)
 		if detail := refused(t, c, api.PostInstanceActionStart, in, http.StatusBadRequest); !strings.Contains(detail, name) {
@@ -216,6 +219,61 @@ func TestInstanceActionsBecomeCommands(t *testing.T) {
 		}
 	}
 	refused(t, c, api.PostInstanceActionStart, api.InstanceAction{InstanceName: api.InstanceOf("", path(t, "svc9"))}, http.StatusNotFound)
+}
+
+func TestAnActionWaitsForTheConfigurationItsCallerKnows(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.local(t)
+	p := f.create(t, "svc1", app)
+	written := do(t, c, api.GetObjectConfigFile, api.Named(p)).LastModified
+	at, err := time.Parse(api.TimeHeader, written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(known string) api.InstanceAction {
+		return api.InstanceAction{InstanceName: api.InstanceOf("", p), ConfigUpdatedAt: known}
+	}
+
+	detail := refused(t, c, api.PostInstanceActionStart, start(at.Add(time.Nanosecond).Format(api.TimeHeader)), http.StatusConflict)
+	do(t, c, api.PostInstanceActionStart, start(written))
+	do(t, c, api.PostInstanceActionStart, start(at.Add(-time.Second).Format(api.TimeHeader)))
+
+	if !strings.Contains(detail, "svc1") || !strings.Contains(detail, node1) || len(f.deeds.jobs) != 2 {
+		t.Errorf("%d jobs: %s", len(f.deeds.jobs), detail)
+	}
+}
+
+func TestDocumentedParametersOfEncapsulatedNodesAreAccepted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.create(t, "svc1", app)
+	do(t, f.local(t), api.PostInstanceActionStart, api.InstanceAction{
+		InstanceName: api.InstanceOf("", p), Master: true, Slave: []string{"c1"}, Slaves: true,
+	})
+}
+
+func TestWhatTheAgentLivesByIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.local(t)
+	for _, name := range []string{"system/sec/ca", "system/sec/cert", "system/sec/token", "cluster"} {
+		p := path(t, name)
+		if err := (discoverer{f}).Refresh(p); err != nil {
+			t.Fatal(err)
+		}
+		for _, op := range []api.Operation[api.ObjectName, api.OrchestrationQueued]{api.PostObjectActionDelete, api.PostObjectActionPurge} {
+			if detail := refused(t, c, op, api.Named(p), http.StatusConflict); !strings.Contains(detail, name) {
+				t.Errorf("%s is not named: %s", name, detail)
+			}
+		}
+		refused(t, c, api.PostInstanceActionDelete, api.InstanceAction{InstanceName: api.InstanceOf("", p), Force: true}, http.StatusConflict)
+	}
+	if len(f.deeds.all())+len(f.deeds.jobs) > 0 {
+		t.Errorf("done: %v %v", f.deeds.all(), f.deeds.jobs)
+	}
+	other := api.Named(f.create(t, "system/sec/other", "[DEFAULT]\n"))
+	do(t, c, api.PostObjectActionDelete, other)
 }
 
 func TestNodesAreAnsweredForByName(t *testing.T) {

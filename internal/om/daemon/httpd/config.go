@@ -111,11 +111,11 @@ func (s *Server) getNodeConfigKeywords(_ context.Context, in *api.NodeKeywordQue
 
 // file returns a configuration file; that of the node for the zero path.
 func (s *Server) file(p object.Path) (api.ConfigFile, error) {
-	f, err := s.o.Store.Load(p)
+	text, err := s.o.Store.Text(p)
 	if err != nil {
 		return api.ConfigFile{}, err
 	}
-	return api.ConfigFile{LastModified: timestamp(f.ModTime), RawBody: f.Doc.Bytes()}, nil
+	return api.ConfigFile{LastModified: timestamp(text.ModTime), RawBody: text.Data}, nil
 }
 
 // keywords returns keywords of a configuration.

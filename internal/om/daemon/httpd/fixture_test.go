@@ -72,7 +72,7 @@ func newFixtureAt(tb testing.TB, root string) *fixture {
 	f.server = httpd.New(httpd.Options{
 		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens,
 		State: f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
-		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Instances: informer{}, Ending: ending{f.deeds},
+		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Ending: ending{f.deeds},
 	})
 	socket, err := httpd.ListenSocket(f.socket)
 	if err != nil {
@@ -307,7 +307,7 @@ func (r runs) Wait(ctx context.Context, id string) (executor.Record, error) {
 	return known, err
 }
 
-type informer struct{}
+type informer struct{ *instance.Engine }
 
 func (informer) Info(_ context.Context, p object.Path, _ instance.Request, _ bool) ([]instance.ResourceInfo, error) {
 	return []instance.ResourceInfo{{Object: p.String(), Node: node1, RID: "app#1", Key: "driver", Value: "app.simple"}}, nil

@@ -60,6 +60,7 @@ func statusOf(err error) int {
 		selector    *object.SyntaxError
 		exists      *store.ExistsError
 		locked      *store.LockedError
+		protected   *store.ProtectedError
 		invalid     *store.InvalidError
 		syntax      *config.SyntaxError
 		unknownNode *object.UnknownNodeError
@@ -67,7 +68,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &notFound), errors.As(err, &noInstance):
 		return http.StatusNotFound
-	case errors.As(err, &refused), errors.As(err, &exists), errors.As(err, &locked):
+	case errors.As(err, &refused), errors.As(err, &exists), errors.As(err, &locked), errors.As(err, &protected):
 		return http.StatusConflict
 	case errors.As(err, &forgotten):
 		return http.StatusGone

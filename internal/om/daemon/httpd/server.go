@@ -66,8 +66,10 @@ type Executor interface {
 	Wait(ctx context.Context, execID string) (executor.Record, error)
 }
 
-// Informer tells what resources publish; *instance.Engine does it.
+// Informer tells what resources publish and what they can be asked;
+// *instance.Engine does it.
 type Informer interface {
+	Check(p object.Path, r instance.Request) error
 	Info(ctx context.Context, p object.Path, r instance.Request, refresh bool) ([]instance.ResourceInfo, error)
 }
 

@@ -66,36 +66,6 @@ func (d *Document) DeleteSection(name string) bool {
 	return true
 }
 
-// isBlank tells whether a section holds no key and no comment of its own: the
-// comments right above the next section are about that one.
-func (d *Document) isBlank(name string) bool {
-	for i := range d.items {
-		it := &d.items[i]
-		switch {
-		case it.key.Section != name:
-		case it.kind == entry || it.kind == sectionHeader && strings.Trim(it.raw[strings.IndexByte(it.raw, ']')+1:], blanks+"\n") != "":
-			return false
-		case it.kind == sectionHeader && d.commentedFrom(i+1):
-			return false
-		}
-	}
-	return true
-}
-
-// commentedFrom tells whether a section holds a comment from its item at i.
-func (d *Document) commentedFrom(i int) bool {
-	end := i
-	for end < len(d.items) && d.items[end].kind != sectionHeader {
-		end++
-	}
-	if end < len(d.items) {
-		for end > i && d.items[end-1].kind == commentLine {
-			end--
-		}
-	}
-	return slices.ContainsFunc(d.items[i:end], func(it item) bool { return it.kind == commentLine })
-}
-
 // deleteFrom removes the section whose header is at i, and returns where what
 // followed is now.
 func (d *Document) deleteFrom(i int) int {

@@ -32,9 +32,12 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 
 // Listen makes the socket at path. A socket file left by a process that is gone
 // is replaced; the caller makes sure that no other process serves it. The file
-// is removed when the listener is closed.
+// is removed when the listener is closed, unless another one took its place.
 func Listen(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if info, statErr := os.Lstat(path); statErr == nil && info.IsDir() {
+			return nil, fmt.Errorf("listen on %s: a directory that holds something is there: move it away", path)
+		}
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	var listener *net.UnixListener
@@ -46,17 +49,25 @@ func Listen(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	listener.SetUnlinkOnClose(false) // the short name is gone by then
-	return &removing{UnixListener: listener, path: path}, nil
+	made, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", path, err), listener.Close())
+	}
+	return &removing{UnixListener: listener, path: path, made: made}, nil
 }
 
 type removing struct {
 	*net.UnixListener
 	path string
+	made os.FileInfo
 }
 
 // Close stops listening and removes the file.
 func (l *removing) Close() error {
 	err := l.UnixListener.Close()
+	if found, statErr := os.Lstat(l.path); statErr == nil && !os.SameFile(found, l.made) {
+		return err
+	}
 	if rm := os.Remove(l.path); rm != nil && !errors.Is(rm, os.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}

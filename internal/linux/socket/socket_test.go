@@ -67,4 +67,35 @@ func TestSocket(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+
+	t.Run("a directory in the place of the socket is an error saying what to do", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "http.sock")
+		if err := os.MkdirAll(filepath.Join(path, "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := socket.Listen(path); err == nil || !strings.Contains(err.Error(), path+": a directory that holds something is there: move it away") {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	t.Run("the socket of another process is not removed", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "http.sock")
+		first, err := socket.Listen(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := socket.Listen(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = second.Close() }()
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -107,12 +107,21 @@ func Run(ctx context.Context, o Options) (err error) {
 	})
 	listeners := &listeners{
 		socket: o.Host.Paths.Socket(), cert: identity.Certificate, server: server, state: states, bus: events, log: o.Log,
+		tried: make(chan struct{}),
 	}
 	keeper := &keeper{socket: o.Host.Paths.Socket(), version: o.Version, bus: events, log: o.Log, ready: o.Ready, began: began}
 
 	self.start(cluster.NodeStatus{Agent: o.Version, API: api.Version, Compat: compat, IsLeader: true})
-	inner := []part{runs.Run, pool.Run, objects.Run, discovery.Run, self.measure, followMaxParallel(events, runs)}
-	outer := []part{listeners.serveSocket, listeners.serveTLS, keeper.run}
+	inner := []part{
+		{"executor", runs.Run},
+		{"evaluate", pool.Run},
+		{"monitor", objects.Run},
+		{"discover", discovery.Run},
+		{"load", self.measure},
+		{"settings", followMaxParallel(events, runs)},
+		{"lock", process.watch},
+	}
+	outer := []part{{"socket", listeners.serveSocket}, {"listener", listeners.serveTLS}, {"keeper", keeper.run}}
 	err = rings(ctx, inner, discovery.Ready(), outer)
 	o.Log.Info("daemon stopped", slog.Duration("dur", time.Since(began)))
 	if err == nil && ending.restarts.Load() {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,17 +10,23 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/google/renameio/v2"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 )
 
+// watchPeriod is how often the lock is looked for: for as long, a root whose
+// files were deleted may have two daemons.
+const watchPeriod = time.Second
+
 // process is the right to be the daemon of a root. The kernel gives it back when
 // the process ends, however it ends: files left behind mean nothing.
 type process struct {
-	lock *os.File
-	pid  string // file
+	lock  *os.File
+	pid   string // file
+	every time.Duration
 }
 
 // RunningError says that another process is the daemon.
@@ -57,7 +64,10 @@ func acquire(paths host.Paths) (*process, error) {
 		holder, _ := io.ReadAll(io.LimitReader(lock, 32))
 		return nil, &RunningError{Pid: strings.TrimSpace(string(holder)), Lock: name}
 	}
-	p := &process{lock: lock, pid: paths.Pid()}
+	p := &process{lock: lock, pid: paths.Pid(), every: watchPeriod}
+	if err := p.kept(); err != nil { // removed between its opening and its locking
+		return nil, errors.Join(err, lock.Close())
+	}
 	if err := p.sign(); err != nil {
 		return nil, errors.Join(err, p.release())
 	}
@@ -80,14 +90,55 @@ func (p *process) sign() error {
 	return nil
 }
 
-// release gives the right back. It may be called twice.
+// LostError says that the lock file is no longer the one this daemon holds: it
+// keeps nobody out, and another daemon may have taken its place.
+type LostError struct{ Lock string }
+
+// Error says what happened and what to do.
+func (e *LostError) Error() string {
+	return e.Lock + " was removed or replaced while the daemon held it: it ends, for another one may serve this root: " +
+		"leave the state directory alone while a daemon runs, then use om daemon start"
+}
+
+// watch fails when the lock no longer keeps a second daemon out.
+func (p *process) watch(ctx context.Context) error {
+	tick := time.NewTicker(p.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := p.kept(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// kept tells whether the lock held still is the file of that name. What cannot be
+// looked at is not known to be lost.
+func (p *process) kept() error {
+	held, err := p.lock.Stat()
+	if err != nil {
+		return fmt.Errorf("lock of the daemon: %w", err)
+	}
+	found, err := os.Stat(p.lock.Name())
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(held, found) {
+		return &LostError{Lock: p.lock.Name()}
+	}
+	return nil
+}
+
+// release gives the right back. It may be called twice. A pid file that names
+// another process is left to it.
 func (p *process) release() error {
 	if p.lock == nil {
 		return nil
 	}
-	err := os.Remove(p.pid)
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
+	var err error
+	if id, readErr := os.ReadFile(p.pid); readErr == nil && strings.TrimSpace(string(id)) == strconv.Itoa(os.Getpid()) {
+		err = os.Remove(p.pid)
 	}
 	err = errors.Join(err, p.lock.Close())
 	p.lock = nil

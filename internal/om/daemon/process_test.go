@@ -103,6 +103,33 @@ func TestAKilledDaemonIsFollowedByAnother(t *testing.T) {
 	second.orchestrate(t, api.PostObjectActionStop, p)
 }
 
+func TestADaemonEndsWhenItsStateDirectoryIsTakenAway(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t)
+	paths := host.Paths{Root: root}
+	first := spawn(t, root)
+	if err := os.Rename(paths.Var(), paths.Var()+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	second := spawn(t, root)
+
+	if err := first.wait(t); err == nil {
+		t.Error("the daemon that lost its lock ended well")
+	}
+
+	log, err := os.ReadFile(logFile(root))
+	if want := filepath.Join(paths.Locks(), "daemon") + " was removed or replaced"; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("the log does not say %q: %v", want, err)
+	}
+	if !second.answers(t.Context()) {
+		t.Error("the second daemon lost its socket")
+	}
+	pid, err := os.ReadFile(paths.Pid())
+	if err != nil || strings.TrimSpace(string(pid)) != strconv.Itoa(second.pid) {
+		t.Errorf("pid file %q, want %d: %v", pid, second.pid, err)
+	}
+}
+
 func TestTheServiceManagerIsTold(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "hf") //nolint:usetesting // an address is short

@@ -24,12 +24,12 @@ func (s *script) add(event string) {
 }
 
 func (s *script) part(name string) part {
-	return func(ctx context.Context) error {
+	return part{name, func(ctx context.Context) error {
 		s.add("+" + name)
 		<-ctx.Done()
 		s.add("-" + name)
 		return ctx.Err()
-	}
+	}}
 }
 
 func TestTheOuterRingBeginsLastAndEndsFirst(t *testing.T) {
@@ -57,7 +57,7 @@ func TestTheOuterRingBeginsLastAndEndsFirst(t *testing.T) {
 func TestAPartThatFailsEndsThemAll(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("disk on fire")
-	fails := func(context.Context) error { return failure }
+	fails := part{"fails", func(context.Context) error { return failure }}
 	for name, run := range map[string]func(s *script) error{
 		"inner": func(s *script) error {
 			return rings(context.Background(), []part{s.part("in"), fails}, closed(), []part{s.part("out")})
@@ -80,6 +80,46 @@ func TestAPartThatFailsEndsThemAll(t *testing.T) {
 					t.Errorf("%s is left running: %v", part, s.events)
 				}
 			}
+		})
+	}
+}
+
+func TestAPartThatHangsDoesNotHoldTheDaemonBack(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]struct{ inner, outer bool }{"inner": {inner: true}, "outer": {outer: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var s script
+				free := make(chan struct{})
+				hangs := func(is bool) part {
+					return part{"hangs", func(ctx context.Context) error {
+						<-ctx.Done()
+						if is {
+							<-free
+						}
+						return nil
+					}}
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() {
+					done <- rings(ctx, []part{s.part("in"), hangs(at.inner)}, closed(), []part{s.part("out"), hangs(at.outer)})
+				}()
+				synctest.Wait()
+				cancel()
+
+				err := <-done
+				close(free)
+
+				hang, ok := errors.AsType[*HangError](err)
+				if !ok || !slices.Equal(hang.Parts, []string{"hangs"}) {
+					t.Errorf("got %v, want the part that hangs", err)
+				}
+				if diff := cmp.Diff([]string{"-out", "-in"}, s.events[2:]); diff != "" {
+					t.Error(diff)
+				}
+			})
 		})
 	}
 }

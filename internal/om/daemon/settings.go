@@ -41,7 +41,7 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 }
 
 // followMaxParallel runs as many actions at once as the node configuration says.
-func followMaxParallel(b *bus.Bus, x *executor.Executor) part {
+func followMaxParallel(b *bus.Bus, x *executor.Executor) func(context.Context) error {
 	return func(ctx context.Context) error {
 		changes := b.Latest("max parallel", func(e *event.Envelope) (string, bool) {
 			return "", e.Kind == event.NodeConfigUpdated{}.Kind() && e.Labels["node"] == b.Node()

@@ -36,23 +36,36 @@ func (s *show) Run(ctx context.Context, c *verb.Call) error {
 	}
 	data := map[string]map[string]map[string]string{}
 	var text bytes.Buffer
+	var found []string // sections
 	for _, p := range paths {
 		file, err := s.reader.ConfigFile(ctx, p)
-		if err != nil {
-			return err
-		}
-		doc, err := config.Parse(file.Data)
 		if err != nil {
 			return err
 		}
 		if len(paths) > 1 {
 			fmt.Fprintf(&text, "# %s\n", p)
 		}
+		doc, err := config.Parse(file.Data)
+		switch {
+		case err == nil:
+		case len(s.sections) > 0 || c.Structured():
+			return fmt.Errorf("%s: %w", named(p), err)
+		default:
+			c.Say("Warning: %s: %s: the file is shown as it is", named(p), err)
+			text.Write(file.Data)
+			continue
+		}
+		found = append(found, doc.Sections()...)
 		data[p.String()] = s.keep(doc)
 		if len(s.sections) > 0 {
 			file.Data = doc.Bytes()
 		}
 		text.Write(file.Data)
+	}
+	for _, section := range s.sections {
+		if !slices.Contains(found, section) && len(paths) > 0 {
+			return missingSection(section, found)
+		}
 	}
 	if !c.Structured() {
 		_, err := text.WriteTo(c.Streams.Out)
@@ -62,6 +75,21 @@ func (s *show) Run(ctx context.Context, c *verb.Call) error {
 		return verb.Write[struct{}](c, nil, nil, data[paths[0].String()])
 	}
 	return verb.Write[struct{}](c, nil, nil, data)
+}
+
+func missingSection(section string, found []string) error {
+	if len(found) == 0 {
+		return fmt.Errorf("section %s is not there: the configuration is empty", section)
+	}
+	return fmt.Errorf("section %s is not there: there are %s", section, strings.Join(slices.Compact(slices.Sorted(slices.Values(found))), ", "))
+}
+
+// named is how messages call the owner of a configuration.
+func named(p object.Path) string {
+	if p.IsZero() {
+		return "node"
+	}
+	return p.String()
 }
 
 // keep drops the sections not asked for and returns the others as a map.
@@ -94,7 +122,7 @@ type get struct {
 }
 
 func (g *get) Flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&g.query.Keywords, "kw", nil, "print this `keyword`, as app#1.start; repeat it for more")
+	f.StringSliceVar(&g.query.Keywords, "kw", nil, "print these `keywords`, as app#1.start,env.port")
 	f.StringVar(&g.query.Impersonate, "impersonate", "", "evaluate as this `node` would")
 	f.BoolVar(&g.query.Evaluate, "eval", g.evaluate, "print the evaluated values")
 	f.Bool("local", false, "")

@@ -86,7 +86,7 @@ func tell(c *verb.Call, o Outcome) error {
 // Warn prints the warnings of a configuration that was committed all the same.
 func Warn(c *verb.Call, alerts []keyword.Alert) {
 	for _, a := range alerts {
-		c.Say("Warning: %s: %s: %s", keyOf(a), a.Kind, a.Comment)
+		c.Say("Warning: %s", a.Comment)
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 
 // ConfigFile implements configure.Reader.
 func (b *Backend) ConfigFile(_ context.Context, p object.Path) (configure.File, error) {
-	f, err := b.store().Load(p)
+	text, err := b.store().Text(p)
 	if err != nil {
 		return configure.File{}, err
 	}
-	return configure.File{Data: f.Doc.Bytes(), ModTime: f.ModTime}, nil
+	return configure.File{Data: text.Data, ModTime: text.ModTime}, nil
 }
 
 // ConfigValues implements configure.Reader.
@@ -91,20 +91,27 @@ func (b *Backend) EditConfig(ctx context.Context, c *verb.Call, p object.Path, r
 	if err != nil {
 		return configure.Outcome{}, err
 	}
-	const kept = "what was typed is kept: open it again with --recover, drop it with --discard"
+	done, err := b.editDraft(ctx, c, draft)
+	if err == nil {
+		return done, nil
+	}
+	dropped, dropErr := b.store().Drop(draft)
+	if !dropped {
+		err = fmt.Errorf("%w\nwhat was typed is kept: open it again with --recover, drop it with --discard", err)
+	}
+	return done, errors.Join(err, dropErr)
+}
+
+func (b *Backend) editDraft(ctx context.Context, c *verb.Call, draft *store.Draft) (configure.Outcome, error) {
 	argv, err := b.editor()
 	if err != nil {
 		return configure.Outcome{}, err
 	}
 	streams := host.Terminal{In: c.Streams.In, Out: c.Streams.Out, Err: c.Streams.Err}
 	if err := host.Foreground(ctx, host.Cmd{Argv: append(argv, draft.Name)}, streams); err != nil {
-		return configure.Outcome{}, fmt.Errorf("edit %s: %w: %s", draft.Path, err, kept)
+		return configure.Outcome{}, fmt.Errorf("edit %s: %w", draft.Path, err)
 	}
-	done, err := outcome(b.store().Commit(ctx, draft))
-	if err != nil {
-		return done, fmt.Errorf("%w\n%s", err, kept)
-	}
-	return done, nil
+	return outcome(b.store().Commit(ctx, draft))
 }
 
 func (b *Backend) editor() ([]string, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,6 +169,9 @@ func (cr *create) paths(c *verb.Call) ([]object.Path, error) {
 		if namespace == "" || p.Namespace != object.RootNamespace && cr.namespace == "" {
 			continue
 		}
+		if cr.namespace != "" && p.Namespace != cr.namespace && placed(selector, p) {
+			return nil, app.Usage("%s is in namespace %s: name it without its namespace, or leave --namespace %s out", p.FQN(), p.Namespace, cr.namespace)
+		}
 		p.Namespace = namespace
 		if err := p.Validate(); err != nil {
 			return nil, err
@@ -175,6 +179,12 @@ func (cr *create) paths(c *verb.Call) ([]object.Path, error) {
 		paths[i] = p
 	}
 	return paths, nil
+}
+
+// placed tells whether a path was written with its namespace.
+func placed(selector string, p object.Path) bool {
+	written := strings.Split(selector, ",")
+	return p.Namespace != object.RootNamespace || slices.ContainsFunc(written, func(w string) bool { return strings.TrimSpace(w) == p.FQN() })
 }
 
 // read returns the configuration to start from.

@@ -1,12 +1,19 @@
 package config
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// MaxSize bounds a configuration file, in bytes.
-const MaxSize = 16 << 20
+// The bounds of a configuration file.
+const (
+	MaxSize = 16 << 20 // bytes
+	MaxKeys = 20_000   // keys and sections, those written twice counted twice
+
+	maxItems = 3 * MaxKeys // comments and blank lines included
+)
 
 // Document is a configuration file in memory. It is lossless: what no edit
 // touches is printed back byte for byte. Documents are not safe for concurrent
@@ -14,11 +21,22 @@ const MaxSize = 16 << 20
 type Document struct {
 	bom   string
 	eol   string
-	items []item
+	items []*item
+	size  int // of the items, in bytes
 
-	// What follows is derived from items by reindex.
-	latest   map[slot]int   // index of the last entry of an option, whatever its scope
-	sections map[string]int // index of the first item of a section
+	// What follows is derived from items by reindex, and kept up by the edits
+	// that add or rewrite an entry: those come by the thousand.
+	latest    map[Key]*item // the entry read for a key
+	mentioned map[slot]bool // options with an entry, whatever the scope
+	sections  map[string]*section
+	names     []string // of the sections, in file order
+	keys      int      // entries and headers
+}
+
+// A section is what is written under its headers, however many.
+type section struct {
+	keys []Key // in file order, each once
+	last *item // its last entry or header
 }
 
 // An item is a run of whole lines that only make sense together.
@@ -30,7 +48,6 @@ type item struct {
 
 	value      string
 	start, end int // raw[start:end] is the value as written
-	earlier    int // index of the previous entry of the same option, -1 when none
 }
 
 type itemKind uint8
@@ -53,34 +70,35 @@ func NewDocument() *Document {
 
 // Bytes prints the document.
 func (d *Document) Bytes() []byte {
-	n := len(d.bom)
-	for i := range d.items {
-		n += len(d.items[i].raw)
-	}
-	out := append(make([]byte, 0, n), d.bom...)
-	for i := range d.items {
-		out = append(out, d.items[i].raw...)
+	out := append(make([]byte, 0, len(d.bom)+d.size), d.bom...)
+	for _, it := range d.items {
+		out = append(out, it.raw...)
 	}
 	return out
 }
 
 // Clone returns a copy that shares nothing with d.
 func (d *Document) Clone() *Document {
-	c := &Document{bom: d.bom, eol: d.eol, items: slices.Clone(d.items)}
-	c.reindex()
+	c := &Document{bom: d.bom, eol: d.eol}
+	copies := make([]item, len(d.items))
+	for i, it := range d.items {
+		copies[i] = *it
+	}
+	c.hold(copies)
 	return c
 }
 
-// Sections lists the section names, in file order, each once.
-func (d *Document) Sections() []string {
-	names := make([]string, 0, len(d.sections))
-	for i := range d.items {
-		if name := d.items[i].key.Section; name != "" && d.sections[name] == i {
-			names = append(names, name)
-		}
+// hold makes items those of the document.
+func (d *Document) hold(items []item) {
+	d.items = make([]*item, len(items))
+	for i := range items {
+		d.items[i] = &items[i]
 	}
-	return names
+	d.reindex()
 }
+
+// Sections lists the section names, in file order, each once.
+func (d *Document) Sections() []string { return append(make([]string, 0, len(d.names)), d.names...) }
 
 // Has tells whether the section exists.
 func (d *Document) Has(section string) bool {
@@ -90,23 +108,20 @@ func (d *Document) Has(section string) bool {
 
 // Keys lists the keys of a section, in file order, each once.
 func (d *Document) Keys(section string) []Key {
-	var keys []Key
-	seen := map[Key]bool{}
-	for i := range d.items {
-		it := &d.items[i]
-		if it.kind == entry && it.key.Section == section && !seen[it.key] {
-			seen[it.key] = true
-			keys = append(keys, it.key)
-		}
+	if s, ok := d.sections[section]; ok {
+		return slices.Clone(s.keys)
 	}
-	return keys
+	return nil
 }
+
+// Mentions tells whether a section has a line for an option, whatever its scope.
+func (d *Document) Mentions(section, option string) bool { return d.mentioned[slot{section, option}] }
 
 // Get returns the raw value of exactly that key. When the key is written
 // several times, the last one is read.
 func (d *Document) Get(k Key) (string, bool) {
-	if i := d.find(k); i >= 0 {
-		return d.items[i].value, true
+	if it, ok := d.latest[k]; ok {
+		return it.value, true
 	}
 	return "", false
 }
@@ -118,12 +133,24 @@ type Duplicate struct {
 	Lines []int
 }
 
+// String says what is written more than once, and where.
+func (d Duplicate) String() string {
+	lines := make([]string, 0, len(d.Lines))
+	for _, n := range d.Lines {
+		lines = append(lines, strconv.Itoa(n))
+	}
+	what := d.Key.String()
+	if d.Key.Option == "" {
+		what = "section " + d.Key.Section
+	}
+	return fmt.Sprintf("%s: written %d times, on lines %s", what, len(d.Lines), strings.Join(lines, ", "))
+}
+
 // Duplicates lists what is written more than once, in file order.
 func (d *Document) Duplicates() []Duplicate {
 	lines := map[Key][]int{}
 	var order []Key
-	for i := range d.items {
-		it := &d.items[i]
+	for _, it := range d.items {
 		if it.kind != entry && it.kind != sectionHeader {
 			continue
 		}
@@ -139,39 +166,38 @@ func (d *Document) Duplicates() []Duplicate {
 	return out
 }
 
-// find returns the index of the entry read for a key, -1 when there is none.
-func (d *Document) find(k Key) int {
-	i, ok := d.latest[slot{k.Section, k.Option}]
-	if !ok {
-		return -1
+func (d *Document) reindex() {
+	d.latest = make(map[Key]*item, len(d.items))
+	d.mentioned = make(map[slot]bool, len(d.items))
+	d.sections = map[string]*section{}
+	d.names, d.keys, d.size = nil, 0, 0
+	for _, it := range d.items {
+		d.size += len(it.raw)
+		d.index(it)
 	}
-	for i >= 0 && d.items[i].key.Scope != k.Scope {
-		i = d.items[i].earlier
-	}
-	return i
 }
 
-func (d *Document) reindex() {
-	d.latest = make(map[slot]int, len(d.items))
-	d.sections = map[string]int{}
-	for i := range d.items {
-		it := &d.items[i]
-		if it.kind != entry && it.kind != sectionHeader {
-			continue
-		}
-		if _, ok := d.sections[it.key.Section]; !ok {
-			d.sections[it.key.Section] = i
-		}
-		if it.kind != entry {
-			continue
-		}
-		s := slot{it.key.Section, it.key.Option}
-		it.earlier = -1
-		if j, ok := d.latest[s]; ok {
-			it.earlier = j
-		}
-		d.latest[s] = i
+// index takes note of an item which comes after those of its section.
+func (d *Document) index(it *item) {
+	if it.kind != entry && it.kind != sectionHeader {
+		return
 	}
+	d.keys++
+	s, ok := d.sections[it.key.Section]
+	if !ok {
+		s = &section{}
+		d.sections[it.key.Section] = s
+		d.names = append(d.names, it.key.Section)
+	}
+	s.last = it
+	if it.kind != entry {
+		return
+	}
+	if _, ok := d.latest[it.key]; !ok {
+		s.keys = append(s.keys, it.key)
+	}
+	d.latest[it.key] = it
+	d.mentioned[slot{it.key.Section, it.key.Option}] = true
 }
 
 // indent counts the blanks an item starts with.

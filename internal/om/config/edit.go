@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -16,54 +17,92 @@ func (d *Document) Set(k Key, value string) error {
 	if err := k.check(); err != nil {
 		return fmt.Errorf("set %s: %w", k, err)
 	}
-	i := d.find(k)
-	if i >= 0 && d.items[i].value == value {
-		return nil
-	}
 	var err error
-	if i >= 0 {
-		err = d.rewrite(i, value)
-	} else {
+	if it, ok := d.latest[k]; !ok {
 		err = d.insert(k, value)
+	} else if it.value != value {
+		err = d.rewrite(it, value)
 	}
 	if err != nil {
 		return fmt.Errorf("set %s: %w", k, err)
 	}
-	d.reindex()
 	return nil
 }
 
 // Unset removes a key and reports whether it was there.
-func (d *Document) Unset(k Key) bool {
-	if d.find(k) < 0 {
-		return false
-	}
+func (d *Document) Unset(k Key) bool { return d.unset(map[Key]bool{k: true}) }
+
+// unset removes keys and reports whether one was there.
+func (d *Document) unset(keys map[Key]bool) bool {
+	found := false
 	for i := len(d.items) - 1; i >= 0; i-- {
-		if d.items[i].kind == entry && d.items[i].key == k {
+		if d.items[i].kind == entry && keys[d.items[i].key] {
 			d.items = slices.Delete(d.items, i, i+1)
 			d.separate(i - 1)
+			found = true
 		}
 	}
-	d.reindex()
-	return true
+	if found {
+		d.reindex()
+	}
+	return found
 }
 
 // DeleteSection removes a section, every time it appears, and reports whether
 // it was there. The comment right above the next section stays.
 func (d *Document) DeleteSection(name string) bool {
-	if !d.Has(name) {
+	return d.deleteSections(map[string]bool{name: true})
+}
+
+// deleteSections removes sections and reports whether one was there.
+func (d *Document) deleteSections(names map[string]bool) bool {
+	found := false
+	for name := range names {
+		found = found || d.Has(name)
+	}
+	if !found {
 		return false
 	}
 	for i := len(d.items) - 1; i >= 0; i-- {
-		if d.items[i].kind == sectionHeader && d.items[i].key.Section == name {
+		if d.items[i].kind == sectionHeader && names[d.items[i].key.Section] {
 			i = d.deleteFrom(i)
 		}
 	}
-	if name == DefaultSection { // the keys above the first section
-		d.items = slices.DeleteFunc(d.items, func(it item) bool { return it.kind == entry && it.key.Section == name })
+	if names[DefaultSection] { // the keys above the first section
+		d.items = slices.DeleteFunc(d.items, func(it *item) bool { return it.kind == entry && it.key.Section == DefaultSection })
 	}
 	d.reindex()
 	return true
+}
+
+// blank returns those of the sections that hold no key and no comment of their
+// own: the comments right above the next section are about that one.
+func (d *Document) blank(names map[string]bool) map[string]bool {
+	out := maps.Clone(names)
+	for i, it := range d.items {
+		switch {
+		case !out[it.key.Section]:
+		case it.kind == entry || it.kind == sectionHeader && strings.Trim(it.raw[strings.IndexByte(it.raw, ']')+1:], blanks+"\n") != "":
+			delete(out, it.key.Section)
+		case it.kind == sectionHeader && d.commentedFrom(i+1):
+			delete(out, it.key.Section)
+		}
+	}
+	return out
+}
+
+// commentedFrom tells whether a section holds a comment from its item at i.
+func (d *Document) commentedFrom(i int) bool {
+	end := i
+	for end < len(d.items) && d.items[end].kind != sectionHeader {
+		end++
+	}
+	if end < len(d.items) {
+		for end > i && d.items[end-1].kind == commentLine {
+			end--
+		}
+	}
+	return slices.ContainsFunc(d.items[i:end], func(it *item) bool { return it.kind == commentLine })
 }
 
 // deleteFrom removes the section whose header is at i, and returns where what
@@ -89,9 +128,8 @@ func (d *Document) deleteFrom(i int) int {
 	return i
 }
 
-// rewrite changes the value of the entry at i.
-func (d *Document) rewrite(i int, value string) error {
-	it := d.items[i]
+// rewrite changes the value of an entry.
+func (d *Document) rewrite(it *item, value string) error {
 	before, after := it.raw[:it.start], it.raw[it.end:]
 	if it.value == "" && strings.HasSuffix(before, "=") {
 		before += " "
@@ -101,66 +139,92 @@ func (d *Document) rewrite(i int, value string) error {
 		return err
 	}
 	fresh.line = it.line
-	return d.put(fresh, i, i+1)
+	if err := d.grow(len(fresh.raw)-len(it.raw), 0); err != nil {
+		return err
+	}
+	*it = fresh
+	d.separate(d.position(it))
+	return nil
 }
 
 // insert adds an entry, and its section when it is missing.
 func (d *Document) insert(k Key, value string) error {
-	at := -1
-	for i := range d.items {
-		if d.items[i].key.Section == k.Section {
-			at = i
-		}
-	}
+	s, there := d.sections[k.Section]
 	indent := ""
-	if at >= 0 && d.items[at].kind == entry {
-		indent = d.items[at].raw[:d.items[at].indent()]
+	if there && s.last.kind == entry {
+		indent = s.last.raw[:s.last.indent()]
 	}
 	fresh, err := d.encode(k, indent+k.name()+" = ", value, d.eol)
 	if err != nil {
 		return err
 	}
 	header := item{kind: sectionHeader, raw: "[" + k.Section + "]" + d.eol, key: Key{Section: k.Section}}
-	blank := item{kind: blankLine, raw: d.eol}
-	switch {
-	case at >= 0:
-		return d.put(fresh, at+1, at+1)
-	case k.Section == DefaultSection:
-		if err := d.put(fresh, 0, 0); err != nil {
+	if there {
+		if err := d.grow(len(fresh.raw), 1); err != nil {
 			return err
 		}
-		d.items = slices.Insert(d.items, 0, header)
-		if len(d.items) > 2 && d.items[2].kind != blankLine {
-			d.items = slices.Insert(d.items, 2, blank)
-		}
+		at := d.position(s.last) + 1
+		d.put(at, &fresh)
+		d.index(&fresh)
+		d.separate(at)
 		return nil
 	}
-	if err := d.put(fresh, len(d.items), len(d.items)); err != nil {
+	if err := d.grow(len(header.raw)+len(fresh.raw), 2); err != nil {
 		return err
 	}
-	last := len(d.items) - 1
-	d.items = slices.Insert(d.items, last, header)
-	if last > 0 && d.items[last-1].kind != blankLine {
-		d.items = slices.Insert(d.items, last, blank)
+	if k.Section == DefaultSection {
+		d.put(0, &header, &fresh)
+		if len(d.items) > 2 && d.items[2].kind != blankLine {
+			d.putBlank(2)
+		}
+	} else {
+		if last := len(d.items) - 1; last >= 0 && d.items[last].kind != blankLine {
+			d.putBlank(last + 1)
+		}
+		d.put(len(d.items), &header, &fresh)
+	}
+	d.index(&header)
+	d.index(&fresh)
+	if k.Section == DefaultSection { // it comes first
+		last := len(d.names) - 1
+		d.names = slices.Insert(d.names[:last], 0, k.Section)
 	}
 	return nil
 }
 
-// put replaces the items from..to by one.
-func (d *Document) put(fresh item, from, to int) error {
-	size := len(fresh.raw)
-	for i := range d.items {
-		size += len(d.items[i].raw)
+// position returns the index of an item, looked for where most edits are.
+func (d *Document) position(it *item) int {
+	i := len(d.items) - 1
+	for i >= 0 && d.items[i] != it {
+		i--
 	}
-	if size > MaxSize {
+	return i
+}
+
+// grow accounts for bytes, and for keys and sections, that are to be added.
+func (d *Document) grow(bytes, keys int) error {
+	switch {
+	case d.size+bytes > MaxSize:
 		return fmt.Errorf("the configuration would exceed %d bytes", MaxSize)
+	case d.keys+keys > MaxKeys:
+		return fmt.Errorf("the configuration would exceed %d keys and sections", MaxKeys)
 	}
-	d.items = slices.Replace(d.items, from, to, fresh)
-	if from > 0 && !strings.HasSuffix(d.items[from-1].raw, "\n") {
-		d.items[from-1].raw += d.eol
-	}
-	d.separate(from)
+	d.size += bytes
 	return nil
+}
+
+// put inserts items, after a line that ends.
+func (d *Document) put(at int, fresh ...*item) {
+	if at > 0 && !strings.HasSuffix(d.items[at-1].raw, "\n") {
+		d.items[at-1].raw += d.eol
+		d.size += len(d.eol)
+	}
+	d.items = slices.Insert(d.items, at, fresh...)
+}
+
+func (d *Document) putBlank(at int) {
+	d.put(at, &item{kind: blankLine, raw: d.eol})
+	d.size += len(d.eol)
 }
 
 // separate adds an empty line after the entry at i when the lines that follow
@@ -170,12 +234,12 @@ func (d *Document) separate(i int) {
 		return
 	}
 	for j := i + 1; j < len(d.items); j++ {
-		it := &d.items[j]
+		it := d.items[j]
 		if it.kind == blankLine || it.indent() <= d.items[i].indent() {
 			return
 		}
 		if it.kind != commentLine {
-			d.items = slices.Insert(d.items, i+1, item{kind: blankLine, raw: d.eol})
+			d.putBlank(i + 1)
 			return
 		}
 	}

@@ -116,15 +116,8 @@ func (e *Evaluator) descope(section, name string, o Option) (string, Key, bool) 
 
 // mentions tells whether a section has a line, of any scope, for one of the names.
 func (d *Document) mentions(section, name string, aliases []string) bool {
-	if _, ok := d.latest[slot{section, name}]; ok {
-		return true
-	}
-	for _, a := range aliases {
-		if _, ok := d.latest[slot{section, a}]; ok {
-			return true
-		}
-	}
-	return false
+	return d.Mentions(section, name) ||
+		slices.ContainsFunc(aliases, func(a string) bool { return d.Mentions(section, a) })
 }
 
 // Value returns the value of an option for the node: the default applied,

@@ -182,6 +182,10 @@ func joinWords(a, b string) string {
 	return a + " " + b
 }
 
+// maxOperations bounds what a change sets: an operation on a group is one for
+// each of its sections.
+const maxOperations = 2 * MaxKeys
+
 // Change is a batch of edits applied as one transaction.
 type Change struct {
 	Delete []string // sections
@@ -200,23 +204,56 @@ type Change struct {
 // keyword is a list, the only place where elements have an index; nil: any is.
 func (c Change) Apply(d *Document, list func(Key) bool) (changed bool, err error) {
 	work := d.Clone()
-	for _, name := range c.Delete {
-		if c.isGroup(work, name) {
-			return false, fmt.Errorf("delete %s: it names several sections, delete them one by one: %s", name, strings.Join(members(work, name), " "))
-		}
-		work.DeleteSection(name)
+	if err := c.deleteSections(work); err != nil {
+		return false, err
 	}
-	var emptied []string
+	emptied := c.unset(work)
+	if err := c.set(work, list); err != nil {
+		return false, err
+	}
+	work.deleteSections(work.blank(emptied))
+	changed = string(work.Bytes()) != string(d.Bytes())
+	if changed {
+		*d = *work
+	}
+	return changed, nil
+}
+
+func (c Change) deleteSections(d *Document) error {
+	names := map[string]bool{}
+	for _, name := range c.Delete {
+		if c.isGroup(d, name) {
+			return fmt.Errorf("delete %s: it names several sections, delete them one by one: %s", name, strings.Join(members(d, name), " "))
+		}
+		names[name] = true
+	}
+	d.deleteSections(names)
+	return nil
+}
+
+// unset removes keys and returns the sections that had one of them.
+func (c Change) unset(d *Document) map[string]bool {
+	keys, sections := map[Key]bool{}, map[string]bool{}
 	for _, k := range c.Unset {
-		for _, section := range c.targets(work, k.Section) {
-			if work.Unset(Key{section, k.Option, k.Scope}) {
-				emptied = append(emptied, section)
+		for _, name := range c.targets(d, k.Section) {
+			key := Key{name, k.Option, k.Scope}
+			if _, ok := d.Get(key); ok {
+				keys[key], sections[name] = true, true
 			}
 		}
 	}
+	d.unset(keys)
+	return sections
+}
+
+func (c Change) set(d *Document, list func(Key) bool) error {
 	var errs []error
+	operations := 0
 	for _, op := range c.Set {
-		targets := c.targets(work, op.Key.Section)
+		targets := c.targets(d, op.Key.Section)
+		if operations += len(targets); operations > maxOperations {
+			return fmt.Errorf("%s: more than %d keys to set: do it in several times", op, maxOperations)
+		}
 		if len(targets) == 0 {
 			one := op
 			one.Key.Section += "#1"
@@ -225,22 +262,10 @@ func (c Change) Apply(d *Document, list func(Key) bool) (changed bool, err error
 		for _, section := range targets {
 			one := op
 			one.Key.Section = section
-			errs = append(errs, one.apply(work, list))
+			errs = append(errs, one.apply(d, list))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return false, err
-	}
-	for _, section := range emptied {
-		if work.isBlank(section) {
-			work.DeleteSection(section)
-		}
-	}
-	changed = string(work.Bytes()) != string(d.Bytes())
-	if changed {
-		*d = *work
-	}
-	return changed, nil
+	return errors.Join(errs...)
 }
 
 // targets lists the sections a section name of a key stands for.

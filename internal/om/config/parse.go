@@ -38,14 +38,16 @@ func Parse(data []byte) (*Document, error) {
 		d.eol = "\r\n"
 	}
 	p := parser{text: text, line: 1, section: DefaultSection}
-	p.items = make([]item, 0, strings.Count(text, "\n")+1)
+	p.items = make([]item, 0, min(strings.Count(text, "\n"), maxItems)+1)
 	for p.pos < len(p.text) {
 		if err := p.item(); err != nil {
 			return nil, err
 		}
+		if err := p.bound(); err != nil {
+			return nil, err
+		}
 	}
-	d.items = p.items
-	d.reindex()
+	d.hold(p.items)
 	return d, nil
 }
 
@@ -75,6 +77,7 @@ type parser struct {
 	line    int // its number
 	section string
 	items   []item
+	keys    int // entries and headers among them
 }
 
 // peek returns the line at pos, without its line end, and where the next one starts.
@@ -117,6 +120,21 @@ func (p *parser) add(it item, next int) {
 	p.items = append(p.items, it)
 	p.line += strings.Count(it.raw, "\n")
 	p.pos = next
+}
+
+// bound ends the reading of a file that no configuration needs.
+func (p *parser) bound() error {
+	last := &p.items[len(p.items)-1]
+	if last.kind == entry || last.kind == sectionHeader {
+		p.keys++
+	}
+	switch {
+	case p.keys > MaxKeys:
+		return &SyntaxError{last.line, fmt.Sprintf("more than %d keys and sections: split the configuration", MaxKeys)}
+	case len(p.items) > maxItems:
+		return &SyntaxError{last.line, fmt.Sprintf("more than %d keys, comments and empty lines: split the configuration", maxItems)}
+	}
+	return nil
 }
 
 func (p *parser) header(text string) (string, error) {

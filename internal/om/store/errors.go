@@ -65,6 +65,15 @@ func (e *NoDraftError) Error() string {
 	return name(e.Path) + ": no edit was left uncommitted"
 }
 
+// NotFileError says that what has the name of a configuration is no file.
+type NotFileError struct {
+	Name string
+	Is   string // what it is
+}
+
+// Error names it.
+func (e *NotFileError) Error() string { return e.Name + " is " + e.Is + ", not a file" }
+
 // LockedError says that another process is committing.
 type LockedError struct {
 	Path object.Path

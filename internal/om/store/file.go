@@ -1,10 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -110,7 +113,7 @@ func (s *Store) loadOrEmpty(p object.Path) (*cachedFile, error) {
 
 func (s *Store) loadError(p object.Path, err error) error {
 	if !missing(err) {
-		return fmt.Errorf("read the configuration of %s: %w", name(p), err)
+		return unreadable(p, err)
 	}
 	s.shared.mu.Lock()
 	delete(s.shared.files, s.FileName(p))
@@ -130,15 +133,11 @@ type version struct {
 // read opens, reads and parses a file. What tells its version is taken from the
 // open file, so that it belongs to the bytes read.
 func read(name string) (*version, error) {
-	f, err := os.Open(name)
+	f, info, err := open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // read only
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	data, err := io.ReadAll(io.LimitReader(f, config.MaxSize+1))
 	if err != nil {
 		return nil, err
@@ -150,6 +149,45 @@ func read(name string) (*version, error) {
 	return v, nil
 }
 
+// open opens a file, or a link to one, and nothing else: opening a pipe waits for
+// whoever writes to it, opening a device does what the device wants. It is looked
+// at first, and again once open, for another may have taken its place.
+func open(name string) (*os.File, os.FileInfo, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := mustBeFile(name, info); err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = mustBeFile(name, info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+func mustBeFile(name string, info os.FileInfo) error {
+	kinds := map[fs.FileMode]string{
+		fs.ModeDir: "a directory", fs.ModeNamedPipe: "a named pipe", fs.ModeSocket: "a socket",
+		fs.ModeDevice: "a device", fs.ModeDevice | fs.ModeCharDevice: "a device",
+	}
+	switch {
+	case info.Mode().IsRegular() && info.Size() <= config.MaxSize:
+		return nil
+	case info.Mode().IsRegular():
+		return fmt.Errorf("%s holds %d bytes: a configuration has at most %d", name, info.Size(), config.MaxSize)
+	default:
+		return &NotFileError{Name: name, Is: cmp.Or(kinds[info.Mode().Type()], "something else")}
+	}
+}
+
 // current reads the configuration of an object, nil when it has none.
 func (s *Store) current(p object.Path) (*version, error) {
 	v, err := read(s.FileName(p))
@@ -159,8 +197,19 @@ func (s *Store) current(p object.Path) (*version, error) {
 	case missing(err):
 		return nil, nil //nolint:nilnil // nothing is there
 	default:
-		return nil, fmt.Errorf("read the configuration of %s: %w", name(p), err)
+		return nil, unreadable(p, err)
 	}
+}
+
+// unreadable says which configuration cannot be read, and how to repair it.
+func unreadable(p object.Path, err error) error {
+	repair := "repair it with om " + name(p) + " config edit"
+	if other := (*NotFileError)(nil); errors.As(err, &other) {
+		repair = "move it away and put the file back"
+	} else if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) {
+		repair = "make it readable"
+	}
+	return fmt.Errorf("read the configuration of %s: %w: %s", name(p), err, repair)
 }
 
 func (f *cachedFile) is(info os.FileInfo) bool {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -381,5 +382,70 @@ func TestADirectoryIsNoObject(t *testing.T) {
 	}
 	if s.Exists(path(t, "dir")) || !s.Exists(path(t, "link")) {
 		t.Error("a directory exists, or a link does not")
+	}
+}
+
+func TestWhatIsNoFileIsNeverOpened(t *testing.T) {
+	t.Parallel()
+	web := object.Path{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: "web"}
+	for is, put := range map[string]func(name string) error{
+		"a named pipe": func(name string) error { return syscall.Mkfifo(name, 0o600) },
+		"a directory":  func(name string) error { return os.Mkdir(name, 0o700) },
+		"a device":     func(name string) error { return os.Symlink("/dev/zero", name) },
+		"a socket": func(name string) error {
+			fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+			if err != nil {
+				return err
+			}
+			return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: name}), syscall.Close(fd))
+		},
+	} {
+		t.Run(is, func(t *testing.T) {
+			t.Parallel()
+			dir, err := os.MkdirTemp("", "hf") //nolint:usetesting // an address is short
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			s := store.New(host.Host{Paths: host.Paths{Root: dir}, Hostname: "n1"}, drivers)
+			name := s.FileName(web)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), put(name)); err != nil {
+				t.Fatal(err)
+			}
+			want := "read the configuration of web: " + name + " is " + is + ", not a file: move it away and put the file back"
+
+			_, loadErr := s.Load(web)
+			_, textErr := s.Text(web)
+			_, editErr := s.Update(t.Context(), web, config.Change{Delete: []string{"app#1"}})
+
+			for what, err := range map[string]error{"load": loadErr, "text": textErr, "update": editErr} {
+				if err == nil || err.Error() != want {
+					t.Errorf("%s: got %v, want %s", what, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestALinkToAFileIsAConfiguration(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	web := object.Path{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: "web"}
+	target := filepath.Join(t.TempDir(), "elsewhere")
+	if err := errors.Join(os.WriteFile(target, []byte("[env]\na = 1\n"), 0o600), os.Symlink(target, s.FileName(web))); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.Load(web); err != nil || !f.Doc.Has("env") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestABrokenConfigurationSaysHowToRepairIt(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.write(t, "web.conf", "[app#1\n")
+	_, err := s.Load(object.Path{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: "web"})
+	if err == nil || !strings.HasSuffix(err.Error(), ": repair it with om web config edit") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -52,6 +52,10 @@ func program(p app.Process) *cobra.Command {
 			"many":    errors.Join(errors.New("n1: down"), errors.New("n2: down"), notFoundError{errors.New("n3: gone")}),
 			"code":    app.WithCode(errors.New("partly done"), 3),
 			"partly":  errors.Join(app.Silent(1), errors.New("n2: down"), fmt.Errorf("n3: %w", app.Silent(4))),
+			"said": app.Said(errors.Join(errors.Join(errors.New("n1: printed")), errors.New("n2: not")), func(err error) bool {
+				return err.Error() == "n1: printed"
+			}),
+			"over":    app.Said(fmt.Errorf("stop: %w", context.Canceled), func(error) bool { return true }),
 			"silent":  fmt.Errorf("said: %w", app.Silent(4)),
 			"usage":   app.Usage("--to %q: not a date", "x"),
 			"none":    app.WithCode(nil, 3),
@@ -95,6 +99,8 @@ func TestErrorsSetTheExitCodeAndPrintOnce(t *testing.T) {
 		{"fail many", 2, "Error: n1: down\n       n2: down\n       n3: gone\n"},
 		{"fail code", 3, "Error: partly done\n"},
 		{"fail silent", 4, ""},
+		{"fail said", 1, "Error: n2: not\n"},
+		{"fail over", 130, ""},
 		{"fail partly", 1, "Error: n2: down\n"},
 		{"fail usage", 1, "Error: --to \"x\": not a date\n"},
 		{"nod", 1, "Error: unknown command \"nod\" of prog, did you mean node?; prog --help lists them\n"},

@@ -62,28 +62,55 @@ func Ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// Said makes silent those of the joined errors that were printed already: they
+// only set the exit code.
+func Said(err error, printed func(error) bool) error {
+	if all, ok := parts(err); ok {
+		said := make([]error, len(all))
+		for i, e := range all {
+			said[i] = Said(e, printed)
+		}
+		return errors.Join(said...)
+	}
+	if err != nil && printed(err) {
+		return Silent(exitCode(err))
+	}
+	return err
+}
+
 // unsaid is what an error has to say: of joined errors, what those that are not
 // silent have.
 func unsaid(err error) string {
 	if err == nil {
 		return ""
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // this one, not what it wraps
-		var parts, all []string
-		for _, e := range joined.Unwrap() {
-			all = append(all, e.Error())
+	if all, ok := parts(err); ok {
+		var texts []string
+		for _, e := range all {
 			if text := unsaid(e); text != "" {
-				parts = append(parts, text)
+				texts = append(texts, text)
 			}
 		}
-		if err.Error() == strings.Join(all, "\n") {
-			return strings.Join(parts, "\n")
-		}
+		return strings.Join(texts, "\n")
 	}
 	if _, silent := errors.AsType[*silentError](err); silent {
 		return ""
 	}
 	return err.Error()
+}
+
+// parts returns the errors that were joined into one which says nothing of its own.
+func parts(err error) ([]error, bool) {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // this one, not what it wraps
+	if !ok {
+		return nil, false
+	}
+	all := joined.Unwrap()
+	texts := make([]string, len(all))
+	for i, e := range all {
+		texts[i] = e.Error()
+	}
+	return all, err.Error() == strings.Join(texts, "\n")
 }
 
 // exitCode is the code of the first error of the tree that has one.

@@ -14,7 +14,8 @@ import (
 func words() command.Words {
 	return command.Words{
 		Commands:   []string{"svc", "vol", "cfg", "sec", "usr", "nscfg", "ccfg", "all", "node", "cluster", "daemon", "monitor", "mon", "completion", "exec", "config", "help", "version"},
-		ValueFlags: []string{"--color", "--server"},
+		Selecting:  []string{"svc", "vol", "cfg", "sec", "usr", "nscfg", "ccfg", "all", "monitor", "mon"},
+		ValueFlags: []string{"--color", "--server", "-o"},
 	}
 }
 
@@ -39,6 +40,14 @@ func TestRewrite(t *testing.T) {
 		{"a leading flag with an attached value is skipped", "--color=no hello start", "--color=no svc -s hello start"},
 		{"a leading flag without its value stays", "--color", "--color"},
 		{"an unknown leading flag is skipped, the parser refuses it", "--nosuch hello start", "--nosuch svc -s hello start"},
+		{"the selector before the verb", "--service hello print status", "svc -s hello print status"},
+		{"the selector before the verb, after other flags", "-q --color no --selector=web* ls", "-q --color no all -s web* ls"},
+		{"the selector before its command", "-s hello svc start", "svc -s hello start"},
+		{"the selector before the monitor", "-s web* -o json mon", "-o json mon -s web*"},
+		{"the selector before a verb that has the name of a command", "-s hello config show", "svc -s hello config show"},
+		{"the selector without a verb", "-s hello", "svc -s hello"},
+		{"a selector without its value stays", "--service", "--service"},
+		{"completing after the selector", "__complete -s hello sta", "__complete svc -s hello sta"},
 		{"flags after the verb stay", "hello start --wait -o json", "svc -s hello start --wait -o json"},
 		{"nothing stays nothing", "", ""},
 		{"only flags stay", "--version", "--version"},
@@ -70,7 +79,7 @@ func TestRewriteKeepsAnEmptyWord(t *testing.T) {
 func TestRewriteIsIdempotent(t *testing.T) {
 	t.Parallel()
 	word := rapid.OneOf(
-		rapid.SampledFrom([]string{"svc", "all", "node", "-s", "-", "--", "", "--color", "-q", "hello", "web*", "a,b", "ns/vol/x", "__complete"}),
+		rapid.SampledFrom([]string{"svc", "all", "node", "-s", "--service", "--selector=x", "-o", "-", "--", "", "--color", "-q", "hello", "web*", "a,b", "ns/vol/x", "__complete"}),
 		rapid.StringMatching(`[-a-zA-Z0-9#=*/,.]{0,8}`))
 	rapid.Check(t, func(t *rapid.T) {
 		checkRewrite(t, rapid.SliceOfN(word, 0, 6).Draw(t, "args"))
@@ -101,6 +110,9 @@ func checkRewrite(t failer, args []string) {
 	}
 	if !slices.Equal(given, args) {
 		t.Fatalf("the arguments given were modified: %q, now %q", given, args)
+	}
+	if slices.ContainsFunc(given, func(w string) bool { return strings.HasPrefix(w, "-s") || strings.HasPrefix(w, "--se") }) {
+		return // a selector in front moves behind its command
 	}
 	if n := len(once) - len(args); n != 0 && n != 2 {
 		t.Fatalf("%q: %d words added: %q", given, n, once)

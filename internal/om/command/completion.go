@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/cli/output"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 )
 
@@ -52,6 +53,9 @@ func (b *builder) complete(cmd *cobra.Command, l leaf) {
 	c, ok := b.tree.Backend.(verb.Completer)
 	values := func(what string) cobra.CompletionFunc {
 		return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if what == verb.CompleteFiles {
+				return c.Complete(cmd.Context(), verb.CompleteObjects, "", prefix), cobra.ShellCompDirectiveDefault
+			}
 			return c.Complete(cmd.Context(), what, selectorOf(cmd), prefix), cobra.ShellCompDirectiveNoFileComp | noSpace(what)
 		}
 	}
@@ -68,6 +72,20 @@ func (b *builder) complete(cmd *cobra.Command, l leaf) {
 		cmd.ValidArgs = l.verb.Args.Values
 	case l.verb.Args.Max == 0:
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+}
+
+// completeGlobals gives the global flags their values.
+func (b *builder) completeGlobals() {
+	for name, values := range map[string][]string{"color": {"auto", "yes", "no"}, "output": output.Formats()} {
+		// The error only says that the flag has a function already.
+		_ = b.root.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			fit := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, prefix) })
+			if len(fit) == 1 && strings.HasSuffix(fit[0], "=") {
+				return fit, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			}
+			return fit, cobra.ShellCompDirectiveNoFileComp
+		})
 	}
 }
 

@@ -36,6 +36,7 @@ func (g *globals) apply(p app.Process) error {
 func selectorFlags(f *pflag.FlagSet) {
 	f.StringP("selector", "s", "", "the objects to act on")
 	f.String("service", "", "")
+	f.Bool("ignore-not-found", false, "an object that does not exist is no failure")
 	f.Lookup("service").Hidden = true
 }
 

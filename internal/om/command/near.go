@@ -26,8 +26,16 @@ func noVerb(root *cobra.Command, selector string) error {
 	return app.Usage("say what to do with %[1]q, as in: %[2]s %[1]s instance status (%[2]s --help lists the verbs)", selector, root.Name())
 }
 
-// flagError refuses a flag and names the nearest one.
-func flagError(cmd *cobra.Command, err error) error {
+// flagError refuses a flag and names the nearest one. The flags after a word
+// that is no command are those of a command unknown: the word is what is wrong.
+func (b *builder) flagError(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		_, rest, findErr := b.root.Find(b.args)
+		known := b.tree.words(b.root.PersistentFlags())
+		if i := known.firstWord(rest); findErr == nil && i < len(rest) && rest[i] != "--" {
+			return unknownWord(cmd, rest[i])
+		}
+	}
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !unknown {
 		return app.Usage("%s: %s", sayPath(cmd), err)

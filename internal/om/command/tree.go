@@ -36,6 +36,12 @@ type Tree struct {
 // Globals is implemented by a backend with flags of its own, given to every command.
 type Globals interface{ GlobalFlags(f *pflag.FlagSet) }
 
+// Checker is implemented by a backend that may be unfit to run anything.
+type Checker interface{ Check() error }
+
+// Explainer is implemented by a backend that knows what to do about some errors.
+type Explainer interface{ Explain(err error) error }
+
 // Root builds the command for the arguments of p: the path to the command they
 // name, its siblings so that help and suggestions know them, and the flags of
 // that command only.
@@ -45,7 +51,9 @@ func (t Tree) Root(p app.Process) *cobra.Command {
 	b.line = append([]string{t.Name}, p.Args...)
 	b.addRoot(func(s Subsystem) bool { return slices.Contains(args, s.Name) })
 	b.root.SetArgs(args)
-	b.bindLeaf(completed(args))
+	b.args = completed(args)
+	b.completeGlobals()
+	b.bindLeaf(b.args)
 	return b.root
 }
 
@@ -81,6 +89,9 @@ func (t Tree) words(global *pflag.FlagSet) Words {
 	w := Words{Commands: []string{"help"}}
 	for _, s := range t.Subsystems {
 		w.Commands = append(w.Commands, s.Name)
+		if s.Selects {
+			w.Selecting = append(w.Selecting, s.Name)
+		}
 	}
 	for _, v := range t.Verbs {
 		for _, spelling := range append([]string{v.Path}, v.Also...) {
@@ -88,11 +99,17 @@ func (t Tree) words(global *pflag.FlagSet) Words {
 			w.Commands = append(w.Commands, first)
 		}
 		w.Commands = append(w.Commands, v.Aliases...)
+		if v.Selects {
+			w.Selecting = append(append(w.Selecting, v.Path), v.Aliases...)
+		}
 	}
 	w.Commands = append(w.Commands, completionName)
 	global.VisitAll(func(f *pflag.Flag) {
 		if f.NoOptDefVal == "" {
 			w.ValueFlags = append(w.ValueFlags, "--"+f.Name)
+			if f.Shorthand != "" {
+				w.ValueFlags = append(w.ValueFlags, "-"+f.Shorthand)
+			}
 		}
 	})
 	return w
@@ -105,6 +122,7 @@ type builder struct {
 	root    *cobra.Command
 	globals *globals
 	line    []string
+	args    []string // rewritten
 	runners map[*cobra.Command]leaf
 }
 
@@ -226,7 +244,7 @@ func (b *builder) topic(parent *cobra.Command, word, path string, hidden bool) *
 // which speak the selector-first syntax.
 func (b *builder) explain(cmd *cobra.Command) {
 	cmd.SetHelpFunc(b.help)
-	cmd.SetFlagErrorFunc(flagError)
+	cmd.SetFlagErrorFunc(b.flagError)
 }
 
 // group makes a command that gathers others: alone it explains itself, with a
@@ -290,6 +308,9 @@ func (b *builder) bind(cmd *cobra.Command) {
 		return
 	}
 	l.runner.Flags(cmd.Flags())
+	if l.verb.Selects && !l.subsystem.Selects {
+		selectorFlags(cmd.Flags())
+	}
 	b.complete(cmd, l)
 }
 
@@ -297,9 +318,25 @@ func (b *builder) run(ctx context.Context, cmd *cobra.Command, l leaf, args []st
 	if err := b.globals.apply(b.process); err != nil {
 		return err
 	}
-	return l.runner.Run(ctx, &verb.Call{
+	if err := checkFlags(cmd); err != nil {
+		return err
+	}
+	if c, ok := b.tree.Backend.(Checker); ok {
+		if err := c.Check(); err != nil {
+			return err
+		}
+	}
+	err := l.runner.Run(ctx, &verb.Call{
 		Streams: b.process.Streams, Env: b.process.Env, Backend: b.tree.Backend,
 		Line: strings.Join(b.line, " "), Verb: l.verb.Path, Kind: l.subsystem.Kind, Selector: selectorOf(cmd), Args: args,
 		Format: b.globals.format, Quiet: b.globals.quiet, Debug: b.globals.debug,
 	})
+	if ignored(cmd, err) {
+		return nil
+	}
+	err = inFlags(cmd, err)
+	if e, ok := b.tree.Backend.(Explainer); ok && err != nil {
+		return e.Explain(err)
+	}
+	return err
 }

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+
 	"github.com/holdfast-ops/holdfast/internal/om/command/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/command/configure"
 	"github.com/holdfast-ops/holdfast/internal/om/command/daemon"
@@ -50,8 +52,41 @@ func objectVerbs() []verb.Verb {
 	verbs = append(verbs, object.Orchestrated()...)
 	verbs = append(verbs, instance.Actions()...)
 	verbs = append(verbs, instance.Resources()...)
-	verbs = append(verbs, configure.Verbs(configure.Named)...)
+	verbs = append(verbs, configure.Verbs(selected)...)
 	return append(verbs, log.Verb("logs", "Print the log of the objects", verb.Args{}, log.Selected))
+}
+
+// selected is the target of the commands on the configurations of objects: those
+// that change nothing are about every object of the kind when none is named.
+func selected(ctx context.Context, c *verb.Call) ([]omobject.Path, error) {
+	switch c.Verb {
+	case "config doc":
+		return documented(ctx, c)
+	case "config show", "config get", "config eval", "config validate", "config mtime":
+		return c.Described(ctx)
+	}
+	return c.Objects(ctx)
+}
+
+// documented is what the keywords are explained for. They are those of a kind:
+// there may be no object yet.
+func documented(ctx context.Context, c *verb.Call) ([]omobject.Path, error) {
+	kind := c.Kind
+	if kind == "" {
+		kind = omobject.KindSvc
+	}
+	typical := []omobject.Path{{Namespace: omobject.RootNamespace, Kind: kind, Name: "any"}}
+	if c.Selector == "" {
+		return typical, nil
+	}
+	if p, err := omobject.Parse(c.Selector); err == nil {
+		return []omobject.Path{p}, nil
+	}
+	paths, err := c.Listed(ctx)
+	if err != nil || len(paths) > 0 {
+		return paths, err
+	}
+	return typical, nil
 }
 
 func nodeVerbs() []verb.Verb {

@@ -19,7 +19,7 @@ import (
 func Verbs() []verb.Verb {
 	return append(configure.Verbs(this),
 		verb.Verb{
-			Path: "status", Group: "query", Short: "Show the state of the cluster",
+			Path: "status", Selects: true, Group: "query", Short: "Show the state of the cluster",
 			Long: "Show the state of the cluster: the same as the monitor. -o json gives everything there is to know.",
 			New:  monitor.Monitor.New,
 		},

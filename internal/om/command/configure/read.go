@@ -155,7 +155,7 @@ func (g *get) Run(ctx context.Context, c *verb.Call) error {
 		}
 		return nil
 	}
-	return verb.Write(c, g.columns(len(paths) > 1 || !paths[0].IsZero()), items, items)
+	return verb.Write(c, g.columns(len(paths) != 1 || !paths[0].IsZero()), items, items)
 }
 
 func (g *get) shown(i api.KeywordItem) any {
@@ -239,9 +239,6 @@ func (d *doc) Run(ctx context.Context, c *verb.Call) error {
 	}
 	return c.Print(strings.TrimRight(text, "\n"))
 }
-
-// Named is the target of a selection of objects.
-func Named(ctx context.Context, c *verb.Call) ([]object.Path, error) { return c.Objects(ctx) }
 
 func queryOf(d *doc) keyword.Query {
 	return keyword.Query{Keyword: d.keyword, Driver: d.driver, Depth: d.depth}

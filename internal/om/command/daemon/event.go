@@ -43,6 +43,7 @@ type events struct {
 	duration time.Duration
 	wait     bool
 	template string
+	stream   output.Stream[api.Event]
 }
 
 func (e *events) Flags(f *pflag.FlagSet) {
@@ -57,15 +58,26 @@ func (e *events) Flags(f *pflag.FlagSet) {
 }
 
 func (e *events) Run(ctx context.Context, c *verb.Call) error {
+	e.stream = output.Stream[api.Event]{Streams: c.Streams, Format: c.Format, Columns: eventColumns()}
+	if e.template != "" {
+		e.stream.Format = "template=" + e.template
+	}
 	if e.wait {
-		return e.waitEach(ctx, c)
+		err := e.waitEach(ctx, c)
+		if ctx.Err() != nil {
+			return app.Ended(ctx)
+		}
+		return err
 	}
 	e.query.Limit = int64(e.limit) //nolint:gosec // a number of events
 	if e.duration > 0 {
 		e.query.Duration = e.duration.String()
 	}
 	for ev, err := range e.streamer.Events(ctx, e.query) {
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return app.Ended(ctx)
+		case err != nil:
 			return hint(err)
 		}
 		if err := e.print(c, ev); err != nil {
@@ -85,9 +97,11 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 		ctx, cancel = context.WithTimeout(ctx, e.duration)
 		defer cancel()
 	}
+	waited := slices.Clone(e.query.Filter)
 	type outcome struct {
-		event api.Event
-		err   error
+		filter string
+		event  api.Event
+		err    error
 	}
 	found := make(chan outcome)
 	reading, stop := context.WithCancel(ctx)
@@ -98,13 +112,13 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 		go func() {
 			for ev, err := range e.streamer.Events(reading, q) {
 				select {
-				case found <- outcome{ev, err}:
+				case found <- outcome{filter, ev, err}:
 				case <-reading.Done():
 				}
 				return
 			}
 			select {
-			case found <- outcome{err: errors.New("the stream ended before an event matched " + filter)}:
+			case found <- outcome{filter: filter, err: errors.New("the stream ended before an event matched " + filter)}:
 			case <-reading.Done():
 			}
 		}()
@@ -119,31 +133,34 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 				if err := e.print(c, o.event); err != nil {
 					return err
 				}
+				waited = slices.DeleteFunc(waited, func(f string) bool { return f == o.filter })
 				continue
 			}
 		case <-ctx.Done():
 		}
-		return fmt.Errorf("wait for the event: %w", ctx.Err())
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("no event matched %s within %s", strings.Join(waited, " nor "), e.duration)
+		}
+		return ctx.Err()
 	}
 	return nil
 }
 
 // print prints an event: as a line for people, or in the format asked for.
 func (e *events) print(c *verb.Call, ev api.Event) error {
-	switch {
-	case e.template != "":
-		return output.Write[struct{}](c.Streams, "template="+e.template, nil, nil, ev)
-	case c.Format == "json":
-		line, err := json.Marshal(ev)
-		if err != nil {
-			return fmt.Errorf("print an event: %w", err)
-		}
-		_, err = fmt.Fprintf(c.Streams.Out, "%s\n", line)
-		return err
-	case c.Structured():
-		return output.Write[struct{}](c.Streams, c.Format, nil, nil, ev)
+	if e.template != "" || c.Structured() {
+		return e.stream.Write(ev, ev)
 	}
 	return line(c.Streams, ev)
+}
+
+func eventColumns() []output.Column[api.Event] {
+	return []output.Column[api.Event]{
+		{Name: "AT", Value: func(e api.Event) any { return e.At }},
+		{Name: "ID", Value: func(e api.Event) any { return e.ID }},
+		{Name: "KIND", Value: func(e api.Event) any { return e.Kind }},
+		{Name: "DATA", Value: func(e api.Event) any { return string(e.Data) }},
+	}
 }
 
 // line prints when, what, and the labels that say of what.

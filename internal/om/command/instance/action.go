@@ -46,6 +46,8 @@ type Local interface {
 	Plan(ctx context.Context, p object.Path, a Action) ([]Step, error)
 	// NodeName is the name of this node.
 	NodeName() string
+	// Session is the id of what this command does.
+	Session() string
 }
 
 // Step is what an action does to one resource.
@@ -192,7 +194,7 @@ func hide(f *pflag.FlagSet, names ...string) {
 
 func (a *act) Run(ctx context.Context, c *verb.Call) error {
 	a.action.Rid, a.action.Tag, a.action.Subset = strings.Join(a.rids, ","), strings.Join(a.tags, ","), strings.Join(a.sets, ",")
-	if a.locks && a.lock != 0 {
+	if a.locks {
 		a.action.WaitLock = a.lock.String()
 	}
 	paths, err := c.Objects(ctx)
@@ -210,7 +212,56 @@ func (a *act) Run(ctx context.Context, c *verb.Call) error {
 	case a.action.DryRun:
 		return a.plan(ctx, c, paths)
 	}
-	return verb.Each(ctx, paths, func(ctx context.Context, p object.Path) error { return a.local.Act(ctx, c, p, a.action) })
+	return a.act(ctx, c, paths)
+}
+
+// Outcome is what became of an action on the instance of this node.
+type Outcome struct {
+	Object    string `json:"object"`
+	Node      string `json:"node"`
+	SessionID string `json:"session_id"`
+	ExecID    string `json:"exec_id,omitempty"` // when a daemon runs it
+	Status    string `json:"status"`            // succeeded or failed
+	Error     string `json:"error,omitempty"`
+}
+
+// act runs the action on this node. Its log is what people read; programs get
+// the outcomes.
+func (a *act) act(ctx context.Context, c *verb.Call, paths []object.Path) error {
+	outcomes := make([]Outcome, len(paths))
+	at := map[object.Path]int{}
+	for i, p := range paths {
+		at[p] = i
+	}
+	err := verb.Each(ctx, paths, func(ctx context.Context, p object.Path) error {
+		o := Outcome{Object: p.String(), Node: a.local.NodeName(), SessionID: a.local.Session(), ExecID: c.Env("OSVC_EXEC_ID"), Status: api.StateSucceeded}
+		err := a.local.Act(ctx, c, p, a.action)
+		if err != nil {
+			o.Status, o.Error = api.StateFailed, err.Error()
+		}
+		outcomes[at[p]] = o
+		return err
+	})
+	if !c.Quiet && !strings.HasPrefix(c.Env("OSVC_ACTION_ORIGIN"), "daemon/") {
+		err = app.Said(err, logged) // the daemon has no console: it reads the error
+	}
+	if !c.Structured() {
+		return err
+	}
+	return errors.Join(err, verb.Write(c, []output.Column[Outcome]{
+		{Name: "OBJECT", Value: func(o Outcome) any { return o.Object }},
+		{Name: "NODE", Value: func(o Outcome) any { return o.Node }},
+		{Name: "SESSION_ID", Value: func(o Outcome) any { return o.SessionID }},
+		{Name: "EXEC_ID", Value: func(o Outcome) any { return o.ExecID }},
+		{Name: "STATUS", Value: func(o Outcome) any { return o.Status }},
+		{Name: "ERROR", Value: func(o Outcome) any { return o.Error }},
+	}, outcomes, outcomes))
+}
+
+// logged tells whether an error ended the log of its action, which the console shows.
+func logged(err error) bool {
+	l, ok := err.(interface{ Logged() bool }) //nolint:errorlint // what wraps it says more
+	return ok && l.Logged()
 }
 
 // elsewhere returns the nodes to go through the daemons for: none when the
@@ -265,7 +316,7 @@ func (a *act) submit(ctx context.Context, c *verb.Call, nodes []string, paths []
 		for _, node := range nodes {
 			ids, err := a.remote.ActOn(ctx, node, p, a.action)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: node %s: %w", p, node, err))
+				errs = append(errs, verb.Of(p, fmt.Errorf("node %s: %w", node, err)))
 				continue
 			}
 			sent = append(sent, submitted{path: p, node: node, ids: ids})

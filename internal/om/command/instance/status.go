@@ -61,17 +61,20 @@ func (s *status) Flags(f *pflag.FlagSet) {
 }
 
 func (s *status) Run(ctx context.Context, c *verb.Call) error {
-	paths, err := c.Objects(ctx)
+	paths, err := c.Described(ctx)
 	if err != nil {
 		return err
 	}
-	var all []api.InstanceItem
+	all := []api.InstanceItem{}
 	var rows []grid.Row
 	var errs []error
 	for _, p := range paths {
 		items, err := s.observer.Instances(ctx, p, s.fresh)
+		if missing(err) && c.Selector == "" {
+			continue // its instances are elsewhere
+		}
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, verb.Of(p, err))
 			continue
 		}
 		all = append(all, items...)

@@ -28,6 +28,9 @@ func (b *Backend) Act(ctx context.Context, c *verb.Call, p object.Path, a cmdins
 	return b.engine(c).Run(ctx, p, r)
 }
 
+// Session implements instance.Local.
+func (b *Backend) Session() string { return b.session() }
+
 // request is what the engine is asked, in the name of whoever started the command.
 func (b *Backend) request(c *verb.Call, a cmdinstance.Action) (instance.Request, error) {
 	r, err := instance.RequestOf(instance.Action(a.Name), a.InstanceAction)
@@ -43,7 +46,8 @@ func (b *Backend) request(c *verb.Call, a cmdinstance.Action) (instance.Request,
 	r.DryRun = a.DryRun
 	r.Session, r.Exec, r.Orchestration, r.Origin = b.session(), env("OSVC_EXEC_ID"), env("OSVC_ORCHESTRATION_ID"), b.origin()
 	if c != nil {
-		r.Command = strings.Fields(c.Line)
+		name, _, _ := strings.Cut(c.Line, " ")
+		r.Command = append([]string{name}, b.o.Process.Args...)
 	}
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -45,7 +46,16 @@ func (b *Backend) StartDaemon(ctx context.Context, limit time.Duration) (bool, e
 		return false, nil
 	}
 	since := time.Now()
-	process, err := b.host.Runner.Start(host.Cmd{Argv: []string{b.host.Self, "daemon", "run", "--quiet"}})
+	// What it says before it can log is in a file without a name.
+	words, err := os.CreateTemp("", "om-daemon-")
+	if err != nil {
+		return false, fmt.Errorf("start the daemon: %w", err)
+	}
+	defer func() { _ = words.Close() }()
+	if err := os.Remove(words.Name()); err != nil {
+		return false, fmt.Errorf("start the daemon: %w", err)
+	}
+	process, err := b.host.Runner.Start(host.Cmd{Argv: []string{b.host.Self, "daemon", "run", "--quiet"}, Capture: words})
 	if err != nil {
 		return false, fmt.Errorf("start the daemon: %w", err)
 	}
@@ -59,7 +69,7 @@ func (b *Backend) StartDaemon(ctx context.Context, limit time.Duration) (bool, e
 			if b.Alive(ctx) == nil {
 				return true, nil // another one was faster
 			}
-			return false, b.diagnose(err, since)
+			return false, b.diagnose(err, since, words)
 		default:
 			return b.Alive(ctx) == nil, nil
 		}
@@ -70,8 +80,11 @@ func (b *Backend) StartDaemon(ctx context.Context, limit time.Duration) (bool, e
 	return true, nil
 }
 
-// diagnose says why a daemon ended, with its last words.
-func (b *Backend) diagnose(err error, since time.Time) error {
+// diagnose says why a daemon ended: by its last words, else by its log.
+func (b *Backend) diagnose(err error, since time.Time, words io.ReaderAt) error {
+	if text := lastWords(words); text != "" {
+		return errors.New(text)
+	}
 	if err == nil {
 		err = errors.New("it ended at once")
 	}
@@ -79,14 +92,34 @@ func (b *Backend) diagnose(err error, since time.Time) error {
 	if readErr != nil {
 		return err
 	}
-	var words []string
+	var said []string
 	for _, l := range lines {
-		words = append(words, strings.TrimSuffix(l.Message+": "+l.Err, ": "))
+		said = append(said, strings.TrimSuffix(l.Message+": "+l.Err, ": "))
 	}
-	if len(words) == 0 {
+	if len(said) == 0 {
 		return fmt.Errorf("%w: see om daemon run", err)
 	}
-	return fmt.Errorf("%w\n%s", err, strings.Join(words, "\n"))
+	return fmt.Errorf("%w\n%s", err, strings.Join(said, "\n"))
+}
+
+// maxWords bounds what is read of what a daemon said.
+const maxWords = 64 << 10
+
+// lastWords is the error a daemon ended with, as it printed it.
+func lastWords(words io.ReaderAt) string {
+	text, err := io.ReadAll(io.NewSectionReader(words, 0, maxWords))
+	if err != nil {
+		return ""
+	}
+	_, said, found := strings.Cut("\n"+string(text), "\nError: ")
+	if !found {
+		return strings.TrimSpace(string(text))
+	}
+	var lines []string
+	for line := range strings.Lines(said) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // StopDaemon implements daemon.Host.

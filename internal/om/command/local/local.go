@@ -6,7 +6,11 @@ package local
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -65,6 +69,24 @@ func New(o Options) *Backend {
 	})}
 	b.session = sync.OnceValue(b.NewSession)
 	return b
+}
+
+// Check implements [command.Checker]. The daemon and the actions it starts must
+// find the same files, wherever they run.
+func (b *Backend) Check() error {
+	if root := b.host.Paths.Root; root != "" && !filepath.IsAbs(root) {
+		return app.Usage("OSVC_ROOT_PATH=%s: write an absolute path", root)
+	}
+	return nil
+}
+
+// Explain implements [command.Explainer]: an ordinary user has no access to the
+// folders of the system, and may have an agent of its own.
+func (b *Backend) Explain(err error) error {
+	if b.host.Paths.Root != "" || !errors.Is(err, os.ErrPermission) || os.Geteuid() == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\nThe agent of the system is for root. Become root, or set OSVC_ROOT_PATH to a folder of yours for an agent of your own", err)
 }
 
 // NodeName implements instance.Local.

@@ -33,6 +33,7 @@ func (*recorder) Plan(context.Context, object.Path, cmdinstance.Action) ([]cmdin
 	return nil, nil
 }
 func (*recorder) NodeName() string { return "node1" }
+func (*recorder) Session() string  { return "" }
 func (*recorder) ActOn(context.Context, string, object.Path, cmdinstance.Action) (api.InstanceActionAccepted, error) {
 	return api.InstanceActionAccepted{}, nil
 }
@@ -55,7 +56,7 @@ func parsed(t interface{ Fatal(...any) }, action instance.Action, words []string
 		if err := flags.Parse(words); err != nil {
 			t.Fatal(err)
 		}
-		if err := runner.Run(context.Background(), &verb.Call{Backend: node, Selector: "web"}); err != nil {
+		if err := runner.Run(context.Background(), &verb.Call{Backend: node, Selector: "web", Env: func(string) string { return "" }}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := instance.RequestOf(action, node.action.InstanceAction)

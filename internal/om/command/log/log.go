@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/cli/output"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -81,6 +82,7 @@ type logs struct {
 	grep    string
 	level   string
 	filters []string
+	stream  output.Stream[logbook.Line]
 }
 
 func (l *logs) Flags(f *pflag.FlagSet) {
@@ -108,14 +110,19 @@ func (l *logs) Run(ctx context.Context, c *verb.Call) error {
 			return err
 		}
 	}
+	l.stream = output.Stream[logbook.Line]{Streams: c.Streams, Format: c.Format, Columns: columns()}
 	last, err := l.print(c, filter, time.Time{}, l.lines)
 	if err != nil || !l.follow {
 		return err
 	}
-	return retry.Until(ctx, retry.Policy{Interval: 100 * time.Millisecond}, func(context.Context) (bool, error) {
+	err = retry.Until(ctx, retry.Policy{Interval: 100 * time.Millisecond}, func(context.Context) (bool, error) {
 		last, err = l.print(c, filter, last, 0)
 		return err != nil, err
 	})
+	if ctx.Err() != nil {
+		return app.Ended(ctx)
+	}
+	return err
 }
 
 // print prints what came after a time and returns the time of the last line.
@@ -132,27 +139,32 @@ func (l *logs) print(c *verb.Call, filter logbook.Filter, after time.Time, lines
 		if l.grep != "" && !strings.Contains(line.Message+" "+line.Err, l.grep) {
 			continue
 		}
-		if err := printLine(c, line); err != nil {
+		if err := l.printLine(c, line); err != nil {
 			return after, err
 		}
 	}
 	return after, nil
 }
 
-func printLine(c *verb.Call, line logbook.Line) error {
-	if c.Format == "json" {
-		raw := line.Raw
-		if raw == nil {
-			var err error
-			if raw, err = json.Marshal(line); err != nil {
-				return fmt.Errorf("print a log line: %w", err)
-			}
-		}
-		_, err := fmt.Fprintf(c.Streams.Out, "%s\n", raw)
-		return err
+func columns() []output.Column[logbook.Line] {
+	return []output.Column[logbook.Line]{
+		{Name: "AT", Value: func(l logbook.Line) any { return l.At }},
+		{Name: "LEVEL", Value: func(l logbook.Line) any { return l.Level }},
+		{Name: "NODE", Value: func(l logbook.Line) any { return l.Node }},
+		{Name: "PATH", Value: func(l logbook.Line) any { return l.Path }},
+		{Name: "RID", Value: func(l logbook.Line) any { return l.RID }},
+		{Name: "MESSAGE", Value: func(l logbook.Line) any { return l.Message }},
+		{Name: "ERR", Value: func(l logbook.Line) any { return l.Err }},
 	}
+}
+
+func (l *logs) printLine(c *verb.Call, line logbook.Line) error {
 	if c.Structured() {
-		return verb.Write[struct{}](c, nil, nil, line)
+		// The line as it was written says more than the fields known here.
+		if line.Raw != nil {
+			return l.stream.Write(line, line.Raw)
+		}
+		return l.stream.Write(line, line)
 	}
 	var b strings.Builder
 	b.WriteString(line.At.Local().Format("2006-01-02 15:04:05.000 "))

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,13 +80,17 @@ func line(name string, state, detail grid.Cell, nodes []string, cell func(node s
 }
 
 func (b Board) threads(nodes []string) []grid.Row {
-	port := b.Status.Cluster.Config.Listener.Port
+	listener := b.Status.Cluster.Node[b.Status.Daemon.Nodename].Listener
+	state := grid.Text(cmp.Or(listener.State, "-"), grid.Bad)
+	if listener.State == cluster.ListenerRunning {
+		state = grid.Text(listener.State, grid.Good)
+	}
 	running := grid.Text("running", grid.Good)
 	none := func(string) grid.Cell { return nil }
 	return []grid.Row{
 		title("Threads", nodes),
 		line("daemon", running, grid.Text("pid "+strconv.Itoa(b.Status.Daemon.Pid), grid.Plain), nodes, none),
-		line("listener", running, grid.Text(":"+strconv.Itoa(port), grid.Plain), nodes, none),
+		line("listener", state, grid.Text(":"+listener.Port, grid.Plain), nodes, none),
 	}
 }
 

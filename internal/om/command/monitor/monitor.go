@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/client"
@@ -27,7 +28,7 @@ type Source interface {
 
 // Monitor declares the picture of the cluster.
 var Monitor = verb.Verb{
-	Path: "monitor", Aliases: []string{"mon", "m", "mo", "moni", "monit", "monito"}, Group: "query",
+	Path: "monitor", Selects: true, Aliases: []string{"mon", "m", "mo", "moni", "monit", "monito"}, Group: "query",
 	Short: "Show the cluster on one screen",
 	Long:  "Show what runs on the nodes, how the nodes are, and the state of every object on each node. --legend explains the marks.",
 	New:   verb.Needs(func(s Source) verb.Runner { return &monitor{source: s} }),
@@ -55,7 +56,11 @@ func (m *monitor) Run(ctx context.Context, c *verb.Call) error {
 		return err
 	}
 	if m.watch {
-		return Watch(ctx, c, m.source, selector, m.sections)
+		err := Watch(ctx, c, m.source, selector, m.sections)
+		if ctx.Err() != nil {
+			return app.Ended(ctx)
+		}
+		return err
 	}
 	status, err := m.source.ClusterStatus(ctx, selector)
 	if err != nil {
@@ -70,7 +75,7 @@ func (m *monitor) Run(ctx context.Context, c *verb.Call) error {
 // settle is how long changes are gathered before the picture is drawn again.
 const settle = 20 * time.Millisecond
 
-// Watch draws the picture again at each change, until ctx ends.
+// Watch draws the picture again at each change, until ctx ends, which is its error.
 func Watch(ctx context.Context, c *verb.Call, s Source, selector string, sections []string) error {
 	changes := make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
@@ -82,9 +87,12 @@ func Watch(ctx context.Context, c *verb.Call, s Source, selector string, section
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		case err := <-changes:
-			if err != nil {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
 				return hint(err)
 			}
 			timer.Reset(settle)
@@ -92,7 +100,7 @@ func Watch(ctx context.Context, c *verb.Call, s Source, selector string, section
 			status, err := s.ClusterStatus(ctx, selector)
 			switch {
 			case ctx.Err() != nil:
-				return nil
+				return ctx.Err()
 			case err != nil:
 				return hint(err)
 			}

@@ -161,18 +161,14 @@ func (cr *create) paths(c *verb.Call) ([]object.Path, error) {
 	if !ok {
 		return nil, app.Usage("%s: an object to create is named by its path: name, kind/name or namespace/kind/name", selector)
 	}
-	namespace := cr.namespace
-	if namespace == "" {
-		namespace = c.Env("OSVC_NAMESPACE")
+	if cr.namespace == "" {
+		return paths, nil // OSVC_NAMESPACE chooses among the objects that exist
 	}
 	for i, p := range paths {
-		if namespace == "" || p.Namespace != object.RootNamespace && cr.namespace == "" {
-			continue
-		}
-		if cr.namespace != "" && p.Namespace != cr.namespace && placed(selector, p) {
+		if p.Namespace != cr.namespace && placed(selector, p) {
 			return nil, app.Usage("%s is in namespace %s: name it without its namespace, or leave --namespace %s out", p.FQN(), p.Namespace, cr.namespace)
 		}
-		p.Namespace = namespace
+		p.Namespace = cr.namespace
 		if err := p.Validate(); err != nil {
 			return nil, err
 		}

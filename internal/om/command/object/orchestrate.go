@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +43,13 @@ func Orchestrated() []verb.Verb {
 		name, runsOnly := a.name, a.runs
 		v := verb.Verb{
 			Path: name, Group: "orchestrated actions", Short: a.short, Long: a.long, Also: a.also, Aliases: a.aliases,
-			New: verb.Needs(func(o Orchestrator) verb.Runner { return &orchestrated{orchestrator: o, action: Action{Name: name}} }),
+			New: func(b verb.Backend) verb.Runner {
+				o, ok := b.(Orchestrator)
+				if !ok {
+					return nil
+				}
+				return &orchestrated{orchestrator: o, action: Action{Name: name}, instance: onInstance(name, b)}
+			},
 		}
 		if runsOnly {
 			v.Kinds = []object.Kind{object.KindSvc, object.KindVol}
@@ -90,6 +95,7 @@ type orchestrated struct {
 	orchestrator Orchestrator
 	action       Action
 	waiting      waiting
+	instance     *instanceForm // nil when instances have no such action
 }
 
 // waiting is how long a command stays after the daemon accepted.
@@ -110,11 +116,15 @@ func (o *orchestrated) Flags(f *pflag.FlagSet) {
 	if o.action.Name == "restart" {
 		f.BoolVar(&o.action.Force, "force", false, "restart the standby resources too")
 	}
-	f.Bool("local", false, "")
-	f.Lookup("local").Hidden = true
+	if o.instance != nil {
+		o.instance.bind(f)
+	}
 }
 
 func (o *orchestrated) Run(ctx context.Context, c *verb.Call) error {
+	if o.instance != nil && o.instance.asked() {
+		return o.instance.run(ctx, c)
+	}
 	paths, err := c.Objects(ctx)
 	if err != nil {
 		return err
@@ -157,8 +167,10 @@ func submit(ctx context.Context, c *verb.Call, o Orchestrator, paths []object.Pa
 			return a.err
 		}
 	}
-	if err := verb.Write(c, answerColumns(), answers, nil); err != nil {
-		return err
+	if len(answers) > 0 || c.Structured() {
+		if err := verb.Write(c, answerColumns(), answers, nil); err != nil {
+			return err
+		}
 	}
 	return errors.Join(ended(ctx, c, o, answers, w), rejected(answers))
 }
@@ -175,21 +187,13 @@ func rejected(answers []answer) error {
 	var reasons []error
 	for _, a := range answers {
 		if a.err != nil {
-			reasons = append(reasons, named(a))
+			reasons = append(reasons, verb.Of(a.path, a.err))
 		}
 	}
 	if len(reasons) == 0 {
 		return nil
 	}
 	return fmt.Errorf("actions rejected: %d\n%w", len(reasons), errors.Join(reasons...))
-}
-
-// named says which object was refused, unless the daemon did.
-func named(a answer) error {
-	if strings.HasPrefix(a.err.Error(), a.path.String()+":") {
-		return a.err
-	}
-	return fmt.Errorf("%s: %w", a.path, a.err)
 }
 
 // ended waits for the orchestrations that were accepted.
@@ -201,7 +205,12 @@ func ended(ctx context.Context, c *verb.Call, o Orchestrator, answers []answer, 
 		watching, stop := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func() { done <- watcher.WatchObjects(watching, c, c.Selector) }()
-		defer func() { stop(); err = errors.Join(err, <-done) }()
+		defer func() {
+			stop()
+			if seen := <-done; !errors.Is(seen, context.Canceled) {
+				err = errors.Join(err, seen)
+			}
+		}()
 	}
 	errs := make([]error, len(answers))
 	var group sync.WaitGroup

@@ -29,12 +29,32 @@ type Call struct {
 }
 
 // Objects returns the objects a command acts on. It refuses to act without a
-// selector, so that a forgotten word is never "everything".
+// selector, so that a forgotten word is never "everything", and says when a
+// selector designates nothing, which is no failure.
 func (c *Call) Objects(ctx context.Context) ([]object.Path, error) {
 	if c.Selector == "" {
 		return nil, app.Usage("say which objects: %s", c.selectorHint())
 	}
-	return c.Listed(ctx)
+	return c.Described(ctx)
+}
+
+// Described returns the objects a command describes: as [Call.Listed], and says
+// when there is none.
+func (c *Call) Described(ctx context.Context) ([]object.Path, error) {
+	typed := c.Selector
+	paths, err := c.Listed(ctx)
+	if err != nil || len(paths) > 0 {
+		return paths, err
+	}
+	switch typed {
+	case "":
+		c.Say("there is no object")
+	case "-":
+		c.Say("the standard input names no object that exists")
+	default:
+		c.Say("no object matches %s", typed)
+	}
+	return nil, nil
 }
 
 // Listed returns the objects a command looks at: those selected, or every
@@ -93,15 +113,22 @@ func Each(ctx context.Context, paths []object.Path, do func(ctx context.Context,
 		group.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			err := do(ctx, p)
-			if err != nil && len(paths) > 1 {
-				err = fmt.Errorf("%s: %w", p, err)
+			errs[i] = do(ctx, p)
+			if len(paths) > 1 {
+				errs[i] = Of(p, errs[i])
 			}
-			errs[i] = err
 		})
 	}
 	group.Wait()
 	return errors.Join(errs...)
+}
+
+// Of says which object an error is about, unless it does already; nil stays nil.
+func Of(p object.Path, err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), p.String()+":") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", p, err)
 }
 
 // Write prints rows in the format asked for; def is the format when none was.

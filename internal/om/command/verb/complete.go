@@ -18,6 +18,7 @@ const (
 	CompleteSections    = "sections"
 	CompleteResources   = "resources"
 	CompleteStatuses    = "statuses"
+	CompleteFiles       = "files" // and objects
 )
 
 // Completes returns what the value of a flag is, "" when it is free text.
@@ -33,6 +34,8 @@ func Completes(flag string) string {
 		return CompleteSections
 	case "rid", "to":
 		return CompleteResources
+	case "config":
+		return CompleteFiles
 	case "status":
 		return CompleteStatuses
 	}

@@ -26,6 +26,7 @@ type Verb struct {
 	Example string        // command lines
 	Hidden  bool          // accepted, not shown
 	Args    Args          // positional arguments, none by default
+	Selects bool          // takes a selector outside the subsystems of objects too
 	Kinds   []object.Kind // kinds of objects it applies to, nil: every kind
 	New     func(Backend) Runner
 }

@@ -9,11 +9,14 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -63,6 +66,25 @@ func Run(ctx context.Context, o Options) (Identity, error) {
 	return o.load()
 }
 
+// LostClusterError says that the configuration of the cluster lacks what the
+// secrets of this node were sealed with: making it again would lock them forever.
+type LostClusterError struct {
+	File    string
+	Missing []string      // keywords
+	Sealed  []object.Path // what cannot be opened without them
+}
+
+// Error says what to do: nothing was written.
+func (e *LostClusterError) Error() string {
+	sealed := make([]string, len(e.Sealed))
+	for i, p := range e.Sealed {
+		sealed[i] = p.String()
+	}
+	return fmt.Sprintf("%s sets no %s, yet this is no first start: %s are sealed for the cluster it described: restore %s from a backup or from another node; "+
+		"only to give up what they hold and begin a new cluster, remove their configurations",
+		e.File, strings.Join(e.Missing, ", "), strings.Join(sealed, ", "), filepath.Base(e.File))
+}
+
 // clusterConfig makes a cluster of this node alone, unless there is one.
 func (o Options) clusterConfig(ctx context.Context) error {
 	values := []value{
@@ -71,12 +93,30 @@ func (o Options) clusterConfig(ctx context.Context) error {
 		{"cluster.secret", func() string { return randomHex(16) }},
 		{"cluster.nodes", func() string { return o.Node }},
 	}
-	return o.complete(ctx, object.Cluster(), values, func(doc *config.Document) error {
+	return o.complete(ctx, object.Cluster(), values, func(doc *config.Document, made []string) error {
+		if sealed, err := o.sealed(); err != nil || len(sealed) > 0 {
+			return cmp.Or(err, error(&LostClusterError{File: o.Store.FileName(object.Cluster()), Missing: made, Sealed: sealed}))
+		}
 		if slices.ContainsFunc(doc.Sections(), isHeartbeat) {
 			return nil
 		}
 		return doc.Set(config.Key{Section: "hb#1", Option: "type"}, "unicast")
 	})
+}
+
+// sealed lists the objects that hold keys sealed with the secret of the cluster.
+func (o Options) sealed() ([]object.Path, error) {
+	paths, err := o.Store.List()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(paths, func(p object.Path) bool {
+		if p.Kind != object.KindSec && p.Kind != object.KindUsr {
+			return true
+		}
+		keys, err := o.Data.Keys(p)
+		return err == nil && len(keys) == 0 // what cannot be read may hold some
+	}), nil
 }
 
 // nodeConfig gives the node its persistent reservation key.
@@ -92,8 +132,8 @@ type value struct {
 }
 
 // complete sets the keywords that are not, in one commit; when there were some,
-// more may add what goes with them. The values are secret: only names are logged.
-func (o Options) complete(ctx context.Context, p object.Path, values []value, more func(*config.Document) error) error {
+// more may add what goes with them, or refuse. The values are secret: only names are logged.
+func (o Options) complete(ctx context.Context, p object.Path, values []value, more func(doc *config.Document, made []string) error) error {
 	var made []string
 	_, err := o.Store.Modify(ctx, p, func(doc *config.Document) error {
 		made = nil
@@ -111,7 +151,7 @@ func (o Options) complete(ctx context.Context, p object.Path, values []value, mo
 			made = append(made, v.key)
 		}
 		if len(made) > 0 && more != nil {
-			return more(doc)
+			return more(doc, made)
 		}
 		if len(made) == 0 {
 			return errComplete

@@ -295,3 +295,42 @@ func copyKey(t *testing.T, s *site, from, to object.Path) {
 		t.Fatal(err)
 	}
 }
+
+func TestAClusterWhoseSecretsRemainIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(file string) error{
+		"removed": os.Remove,
+		"empty":   func(file string) error { return os.WriteFile(file, nil, 0o600) },
+		"without its secret": func(file string) error {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, regexp.MustCompile(`(?m)^secret.*\n`).ReplaceAll(data, nil), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.run(t)
+			file := s.Store.FileName(object.Cluster())
+			if err := spoil(file); err != nil {
+				t.Fatal(err)
+			}
+			before := s.files(t)
+
+			_, err := setup.Run(t.Context(), s.Options)
+
+			lost, ok := errors.AsType[*setup.LostClusterError](err)
+			if !ok || lost.File != file || len(lost.Sealed) != 3 {
+				t.Fatalf("got %v, want the three objects that are sealed", err)
+			}
+			if !strings.Contains(err.Error(), "cluster.secret") || !strings.Contains(err.Error(), "restore cluster.conf from a backup") {
+				t.Errorf("%v: does not say what to do", err)
+			}
+			if diff := cmp.Diff(before, s.files(t)); diff != "" {
+				t.Errorf("something was written\n%s", diff)
+			}
+		})
+	}
+}

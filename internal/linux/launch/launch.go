@@ -5,7 +5,8 @@
 // The record is written by the process itself, before it becomes the command, so
 // there is no instant at which the command runs and nobody knows it: whoever
 // starts it may be killed at any time. The same record makes a second launch
-// refuse while the first lives.
+// refuse while the first lives, and its [Lock] makes those who read it wait for the
+// launches in progress.
 package launch
 
 import (
@@ -24,6 +25,7 @@ import (
 type Options struct {
 	Cgroup string   // control group joined, "/opensvc.slice/...", made if need be
 	Record string   // file receiving the identity of the process
+	Lock   int      // descriptor of the [Lock] of the record; 0: it is taken
 	Report int      // descriptor of a [Watch]; 0: nobody watches
 	Dir    string   // working directory
 	User   string   // name or number
@@ -44,6 +46,7 @@ type Flags interface {
 func (o *Options) Bind(f Flags) {
 	f.StringVar(&o.Cgroup, "pg", "", "control group to join")
 	f.StringVar(&o.Record, "record", "", "file to write the identity of the process in; refuse while the one recorded lives")
+	f.IntVar(&o.Lock, "record-lock", 0, "descriptor that holds the lock of the record")
 	f.IntVar(&o.Report, "report", 0, "descriptor on which to tell why the command could not be executed")
 	f.StringVar(&o.Dir, "cwd", "", "working directory")
 	f.StringVar(&o.User, "user", "", "user to become, with its supplementary groups")
@@ -62,6 +65,9 @@ func (o Options) Args() []string {
 	}
 	flag("pg", o.Cgroup)
 	flag("record", o.Record)
+	if o.Lock != 0 {
+		flag("record-lock", strconv.Itoa(o.Lock))
+	}
 	if o.Report != 0 {
 		flag("report", strconv.Itoa(o.Report))
 	}
@@ -109,7 +115,7 @@ func (o Options) exec(environ []string, watcher *report) (err error) {
 	if len(o.Argv) == 0 {
 		return errors.New("no command to execute: write it after --")
 	}
-	record, err := claim(o.Record)
+	record, err := claim(o.Record, o.Lock)
 	if err != nil {
 		return err
 	}

@@ -286,7 +286,7 @@ func TestArgs(t *testing.T) {
 	text := rapid.StringMatching(`[a-z/=#, -]{0,8}`)
 	rapid.Check(t, func(t *rapid.T) {
 		want := launch.Options{
-			Cgroup: text.Draw(t, "pg"), Record: text.Draw(t, "record"), Report: rapid.IntRange(0, 9).Draw(t, "report"), Dir: text.Draw(t, "dir"), User: text.Draw(t, "user"),
+			Cgroup: text.Draw(t, "pg"), Record: text.Draw(t, "record"), Lock: rapid.IntRange(0, 9).Draw(t, "lock"), Report: rapid.IntRange(0, 9).Draw(t, "report"), Dir: text.Draw(t, "dir"), User: text.Draw(t, "user"),
 			Group: text.Draw(t, "group"), Umask: text.Draw(t, "umask"),
 			Limits: rapid.SliceOfN(rapid.StringMatching(`[a-z]+=[0-9]`), 0, 3).Draw(t, "limits"),
 			Argv:   rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "argv"),

@@ -1,13 +1,12 @@
 package launch
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/proc"
 )
@@ -15,18 +14,41 @@ import (
 // Record is what is known of a launched process.
 type Record struct{ proc.Identity }
 
-// ReadRecord reads a record file. No file is [os.ErrNotExist]; a file cut by a
-// crash of the machine reads as a record of no process.
+// RecordError tells that a record says nothing: who runs is not known.
+type RecordError struct {
+	Name string
+	Err  error
+}
+
+// Error names the file.
+func (e *RecordError) Error() string {
+	return fmt.Sprintf("the record of the process cannot be read: %s: %v", e.Name, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// ReadRecord reads a record file. No file is [os.ErrNotExist]; a file that names
+// no process is a [*RecordError], which is not the same as no process.
 func ReadRecord(name string) (Record, error) {
 	b, err := os.ReadFile(name)
-	if err != nil {
+	if errors.Is(err, os.ErrNotExist) {
 		return Record{}, err
 	}
 	var r Record
-	if json.Unmarshal(b, &r) == nil {
-		return r, nil
+	switch {
+	case err != nil:
+	case len(bytes.TrimSpace(b)) == 0:
+		err = errors.New("it is empty")
+	default:
+		if err = json.Unmarshal(b, &r); err == nil && (r.Pid <= 0 || r.BootID == "") {
+			err = errors.New("it names no process")
+		}
 	}
-	return Record{}, nil
+	if err != nil {
+		return Record{}, &RecordError{Name: name, Err: err}
+	}
+	return r, nil
 }
 
 // RunningError tells that the recorded process is still alive.
@@ -40,32 +62,47 @@ func (e *RunningError) Error() string { return fmt.Sprintf("already running as p
 type claimed struct{ lock *os.File }
 
 // claim writes the identity of the running process in a record, unless the
-// process recorded is alive. A nil *claimed records nothing.
-func claim(name string) (_ *claimed, err error) {
+// process recorded is alive, or unless the record does not tell. lock is the
+// descriptor of the lock the launcher took, 0 when it took none. A nil *claimed
+// records nothing.
+func claim(name string, lock int) (_ *claimed, err error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // nil is "no record"
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	c := &claimed{}
+	if c.lock, err = own(name, lock); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(name+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	r, err := ReadRecord(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
 		return nil, err
-	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", lock.Name(), err), lock.Close())
-	}
-	if r, err := ReadRecord(name); err == nil && r.Alive() {
-		return nil, errors.Join(&RunningError{Pid: r.Pid}, lock.Close())
+	case r.Alive():
+		return nil, &RunningError{Pid: r.Pid}
 	}
 	self, err := proc.Self()
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, err
 	}
-	if err := (Record{Identity: self}).write(name); err != nil {
-		return nil, errors.Join(err, lock.Close())
+	return c, (Record{Identity: self}).write(name)
+}
+
+// own is the lock the process was given, else one it takes.
+func own(name string, lock int) (*os.File, error) {
+	if lock != 0 {
+		return inherited(lock, name)
 	}
-	return &claimed{lock: lock}, nil
+	l, err := TakeLock(context.Background(), name) // for as long as it takes
+	if err != nil {
+		return nil, err
+	}
+	return l.file, nil
 }
 
 // write replaces the record at once, so that a reader never sees half of it.

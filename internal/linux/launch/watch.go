@@ -78,14 +78,13 @@ func (w *Watch) Executed(ctx context.Context) error {
 }
 
 // Executing says to a watch that the command is executed, for the doubles of the
-// runner of commands: files are those the command is given.
+// runner of commands: files are those the command is given, the watch first.
 func Executing(files []*os.File) error {
-	for _, f := range files {
-		if _, err := f.WriteString(executing); err != nil {
-			return err
-		}
+	if len(files) == 0 {
+		return nil
 	}
-	return nil
+	_, err := files[0].WriteString(executing)
+	return err
 }
 
 // Error tells that a command was not executed.

@@ -15,6 +15,7 @@ import (
 // reported, joined; [config.ErrPostponed] is in the error only when nothing
 // else is wrong.
 func Decode(ev *config.Evaluator, section string, t *Table, c Context) error {
+	ev = ev.Pass()
 	var errs, postponed []error
 	for _, k := range t.keywords {
 		err := k.decode(ev, section, c)

@@ -65,13 +65,15 @@ func (s *Schema) Validate(ev *config.Evaluator, c Context) []Alert {
 	if seen.Options == nil {
 		seen.Options = s.Options(ev.Doc)
 	}
-	v := validation{view: view, ev: &seen, context: c, told: map[Alert]bool{}}
+	v := validation{view: view, ev: seen.Pass(), context: c, told: map[Alert]bool{}}
 	names := ev.Doc.Sections()
 	if s.declaration(config.DefaultSection) != nil && !ev.Doc.Has(config.DefaultSection) {
 		names = slices.Insert(names, 0, config.DefaultSection)
 	}
 	for _, name := range names {
-		v.checkSection(name)
+		if !v.exhausted {
+			v.checkSection(name)
+		}
 	}
 	v.checkDuplicates()
 	return v.alerts
@@ -85,7 +87,16 @@ type validation struct {
 	context Context
 	alerts  []Alert
 	told    map[Alert]bool
+	// exhausted: what is left would take too much to evaluate.
+	exhausted bool
+	names     []string // see candidates
 }
+
+// What bounds the messages about the names of sections.
+const (
+	mostWrong      = 10  // names, in one value
+	mostCandidates = 200 // sections, among which the right one is looked for
+)
 
 func (v *validation) add(level Level, kind string, k config.Key, driver, comment string) {
 	name := k.Option
@@ -114,28 +125,31 @@ func (v *validation) checkSection(name string) {
 		return
 	}
 	keywords := v.keywords(p)
+	listed := make(map[string]bool, len(keywords))
+	for _, k := range keywords {
+		listed[k.Name] = true
+	}
 	for _, key := range v.doc.Keys(name) {
-		k := v.checkKey(key, p)
-		if k != nil && !slices.ContainsFunc(keywords, func(o *Keyword) bool { return o.Name == k.Name }) {
+		if k := v.checkKey(key, p); k != nil && !listed[k.Name] {
+			listed[k.Name] = true
 			keywords = append(keywords, k)
 		}
 	}
 	for _, k := range keywords {
+		if v.exhausted {
+			return
+		}
 		v.checkValue(name, k, p)
 	}
 }
 
 func (v *validation) checkDuplicates() {
 	for _, d := range v.doc.Duplicates() {
-		lines := make([]string, 0, len(d.Lines))
-		for _, n := range d.Lines {
-			lines = append(lines, fmt.Sprint(n))
-		}
+		read := "only the last one is read"
 		if d.Key.Option == "" {
-			v.add(LevelWarning, AlertDuplicate, d.Key, "", fmt.Sprintf("section %s: written %d times, on lines %s: read as one", d.Key.Section, len(d.Lines), strings.Join(lines, ", ")))
-			continue
+			read = "read as one"
 		}
-		v.warn(AlertDuplicate, d.Key, "", "written %d times, on lines %s: only the last one is read", len(d.Lines), strings.Join(lines, ", "))
+		v.add(LevelWarning, AlertDuplicate, d.Key, "", d.String()+": "+read)
 	}
 }
 
@@ -213,6 +227,7 @@ func (v *validation) checkValue(section string, k *Keyword, p *place) {
 	case errors.Is(err, config.ErrPostponed):
 		return
 	case err != nil:
+		v.exhausted = errors.Is(err, config.ErrTooMuch)
 		v.fail(AlertEvaluation, key, driver, key.String()+": "+err.Error())
 		return
 	case k.Name == "type" && p.driver != "" && p.find("type") == nil:
@@ -234,12 +249,24 @@ func (v *validation) checkSections(section string, k *Keyword, key config.Key, t
 	if k.refers == nil {
 		return
 	}
+	wrong := len(v.alerts) + mostWrong
 	for _, name := range k.refers(text) {
 		switch {
+		case len(v.alerts) >= wrong:
+			return // they say enough
 		case name == section:
 			v.fail(AlertReference, key, driver, fmt.Sprintf("%s: value %q: %s cannot be its own requirement", key, clip(text), name))
 		case !v.doc.Has(name):
-			v.fail(AlertReference, key, driver, fmt.Sprintf("%s: value %q: the configuration has no section %s%s", key, clip(text), name, didYouMean(nearest(name, v.doc.Sections()))))
+			v.fail(AlertReference, key, driver, fmt.Sprintf("%s: value %q: the configuration has no section %s%s", key, clip(text), name, didYouMean(nearest(name, v.candidates()))))
 		}
 	}
+}
+
+// candidates lists the sections a wrong name may stand for.
+func (v *validation) candidates() []string {
+	if v.names == nil {
+		v.names = v.doc.Sections()
+		v.names = v.names[:min(len(v.names), mostCandidates)]
+	}
+	return v.names
 }

@@ -16,6 +16,13 @@ type view struct {
 	doc     *config.Document
 	places  map[string]*place
 	inherit map[string]*Keyword // of DEFAULT, by option; nil values are known misses
+	built   map[tableKey][]*Table
+	drivers []*place // one section for each driver, in file order; nil until asked for
+}
+
+type tableKey struct {
+	declared *Section
+	typ      string
 }
 
 // A place is a section of the document and what may be written in it.
@@ -30,7 +37,18 @@ func (s *Schema) view(doc *config.Document) *view {
 	if doc == nil {
 		doc = config.NewDocument()
 	}
-	return &view{schema: s, doc: doc, places: map[string]*place{}, inherit: map[string]*Keyword{}}
+	return &view{schema: s, doc: doc, places: map[string]*place{}, inherit: map[string]*Keyword{}, built: map[tableKey][]*Table{}}
+}
+
+// tables builds the keywords of a driver type, once.
+func (v *view) tables(d *Section, typ string) []*Table {
+	k := tableKey{d, typ}
+	t, ok := v.built[k]
+	if !ok {
+		t = d.tables(typ)
+		v.built[k] = t
+	}
+	return t
 }
 
 // baseName is the name of a section without its index.
@@ -67,7 +85,7 @@ func (v *view) locate(name string) *place {
 	case !d.Indexed && indexed:
 		return &place{err: &UnknownSectionError{Section: name, Reason: "it takes no index: write " + base}}
 	case !d.typed():
-		return &place{declared: d, tables: d.tables("")}
+		return &place{declared: d, tables: v.tables(d, "")}
 	}
 	typ, _ := v.doc.Get(config.Key{Section: name, Option: "type"})
 	if typ == "" {
@@ -80,7 +98,7 @@ func (v *view) locate(name string) *place {
 		known := d.typeNames()
 		return &place{declared: d, err: &UnknownDriverError{Section: name, Type: typ, Known: known, Nearest: nearest(typ, known)}}
 	}
-	return &place{declared: d, driver: base + "." + typ, tables: d.tables(typ)}
+	return &place{declared: d, driver: base + "." + typ, tables: v.tables(d, typ)}
 }
 
 func (v *view) nearestSection(name string) string {
@@ -169,11 +187,8 @@ func (v *view) inherited(option string) *Keyword {
 }
 
 func (v *view) searchInherited(option string) *Keyword {
-	for _, name := range v.doc.Sections() {
-		if name == config.DefaultSection {
-			continue
-		}
-		if k := v.asInherited(v.section(name).tables, option); k != nil {
+	for _, p := range v.driversInUse() {
+		if k := v.asInherited(p.tables, option); k != nil {
 			return k
 		}
 	}
@@ -183,12 +198,30 @@ func (v *view) searchInherited(option string) *Keyword {
 			continue
 		}
 		for typ := range d.eachTypes() {
-			if k := v.asInherited(d.tables(typ), option); k != nil {
+			if k := v.asInherited(v.tables(d, typ), option); k != nil {
 				return k
 			}
 		}
 	}
 	return nil
+}
+
+// driversInUse lists one section of the document for each driver.
+func (v *view) driversInUse() []*place {
+	if v.drivers != nil {
+		return v.drivers
+	}
+	v.drivers = []*place{}
+	seen := map[*Table]bool{}
+	for _, name := range v.doc.Sections() {
+		p := v.section(name)
+		if name == config.DefaultSection || len(p.tables) == 0 || seen[p.tables[0]] {
+			continue
+		}
+		seen[p.tables[0]] = true
+		v.drivers = append(v.drivers, p)
+	}
+	return v.drivers
 }
 
 // eachTypes goes through the driver types, "" when there is none.
@@ -256,7 +289,7 @@ func (v *view) elsewhere(option string, p *place) string {
 			if name == p.driver || d == p.declared && typ == "" {
 				continue
 			}
-			for _, t := range d.tables(typ) {
+			for _, t := range v.tables(d, typ) {
 				if k := t.Find(option); k != nil && v.schema.allows(k) {
 					drivers = append(drivers, name)
 					if example == "" && d != p.declared {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -82,6 +83,48 @@ type Node struct {
 	Monitor NodeMonitor `json:"monitor"`
 	Status  NodeStatus  `json:"status"`
 	Stats   NodeStats   `json:"stats"`
+	// Listener is where the node serves the API to the network.
+	Listener Listener `json:"listener"`
+}
+
+// The states of a listener.
+const (
+	ListenerRunning = "running"
+	ListenerFailed  = "failed"
+	ListenerStopped = "stopped"
+)
+
+// Listener is the state of the network listener of a node.
+type Listener struct {
+	State     string    `json:"state"` // empty: not tried yet
+	Addr      string    `json:"addr"`
+	Port      string    `json:"port"`
+	Error     string    `json:"error,omitempty"` // why it failed; it is tried again
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// String is the address, with the state when the API is not served there.
+func (l Listener) String() string {
+	s := hostPort(l.Addr, l.Port)
+	switch l.State {
+	case ListenerRunning:
+		return s
+	case "":
+		return s + " not tried yet"
+	case ListenerFailed:
+		return s + " failed: " + l.Error
+	default:
+		return s + " " + l.State
+	}
+}
+
+// hostPort joins an address and a port as package net does, which pure packages
+// leave alone.
+func hostPort(addr, port string) string {
+	if strings.Contains(addr, ":") {
+		addr = "[" + addr + "]"
+	}
+	return addr + ":" + port
 }
 
 // Config is the evaluated cluster configuration, without its secret.

@@ -470,6 +470,12 @@ func TestATakenPortIsAskedForAgain(t *testing.T) {
 	if !strings.Contains(r.log.String(), port) {
 		t.Error("the log does not name the port")
 	}
+	listener := func() cluster.Listener {
+		return do(t, r.Client, api.GetClusterStatus, api.ClusterStatusQuery{}).Cluster.Node[node1].Listener
+	}
+	if got := listener(); got.State != cluster.ListenerFailed || got.Port != port || !strings.Contains(got.String(), "address already in use") {
+		t.Errorf("while the port is taken: %s", got)
+	}
 
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -483,6 +489,9 @@ func TestATakenPortIsAskedForAgain(t *testing.T) {
 		_, err := client.Do(t.Context(), remote, api.GetHealth, api.None{})
 		return err == nil
 	})
+	if got := listener(); got.State != cluster.ListenerRunning || got.Port != port || got.Error != "" {
+		t.Errorf("once it is free: %s", got)
+	}
 }
 
 func TestTheListenerFollowsTheConfiguration(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -25,10 +26,18 @@ type listeners struct {
 	state  *state.State
 	bus    *bus.Bus
 	log    *slog.Logger
+	tried  chan struct{} // closed once it is known whether the network is listened to
+	once   sync.Once
 }
 
-// serveSocket serves the unix socket. A daemon that has none is of no use.
+// serveSocket serves the unix socket. A daemon that has none is of no use. Who
+// gets an answer can ask whether the network gets one.
 func (l *listeners) serveSocket(ctx context.Context) error {
+	select {
+	case <-l.tried:
+	case <-ctx.Done():
+		return nil
+	}
 	socket, err := httpd.ListenSocket(l.socket)
 	if err != nil {
 		return err
@@ -82,20 +91,7 @@ func (l *listeners) untilOther(ctx context.Context, config cluster.ListenerConfi
 }
 
 func (l *listeners) serveOn(ctx context.Context, config cluster.ListenerConfig) error {
-	var listener net.Listener
-	failed := ""
-	err := retry.Until(ctx, retry.Policy{Interval: time.Second, Max: time.Minute}, func(ctx context.Context) (bool, error) {
-		var err error
-		if listener, err = httpd.ListenTLS(ctx, config.Addr, config.Port, l.cert); err != nil {
-			if failed != err.Error() {
-				failed = err.Error()
-				l.log.Error("the API is only served on the unix socket", slog.Any("err", err))
-				l.publish("failed", config.Addr, strconv.Itoa(config.Port))
-			}
-			return false, nil
-		}
-		return true, nil
-	})
+	listener, err := l.listen(ctx, config)
 	if err != nil {
 		return ended(err)
 	}
@@ -104,16 +100,38 @@ func (l *listeners) serveOn(ctx context.Context, config cluster.ListenerConfig) 
 		return errors.Join(err, listener.Close())
 	}
 	l.log.Info("the API is served", slog.String("peer", listener.Addr().String()))
-	l.publish("running", addr, port)
+	l.publish(cluster.Listener{State: cluster.ListenerRunning, Addr: addr, Port: port})
 	err = l.server.Serve(ctx, listener)
-	l.publish("stopped", addr, port)
+	l.publish(cluster.Listener{State: cluster.ListenerStopped, Addr: addr, Port: port})
 	return errors.Join(err, ignoreClosed(listener.Close()))
 }
 
-func (l *listeners) publish(state, addr, port string) {
-	l.bus.Publish(event.DaemonListenerUpdated{Node: l.bus.Node(), Listener: event.Listener{
-		ID: "lsnr-inet", State: state, Addr: addr, Port: port, UpdatedAt: time.Now(),
-	}})
+// listen opens the listener, asking again until it can be.
+func (l *listeners) listen(ctx context.Context, config cluster.ListenerConfig) (listener net.Listener, err error) {
+	failed := ""
+	err = retry.Until(ctx, retry.Policy{Interval: time.Second, Max: time.Minute}, func(ctx context.Context) (bool, error) {
+		var err error
+		if config.Port == 0 { // what the configuration says cannot be read
+			err = errors.New("no port: see the issues of the cluster configuration")
+		} else {
+			listener, err = httpd.ListenTLS(ctx, config.Addr, config.Port, l.cert)
+		}
+		if err != nil && failed != err.Error() {
+			failed = err.Error()
+			l.log.Error("the API is only served on the unix socket, the listener is tried again", slog.Any("err", err))
+			l.publish(cluster.Listener{
+				State: cluster.ListenerFailed, Addr: config.Addr, Port: strconv.Itoa(config.Port), Error: failed,
+			})
+		}
+		return err == nil, nil
+	})
+	return listener, err
+}
+
+func (l *listeners) publish(v cluster.Listener) {
+	v.UpdatedAt = time.Now()
+	l.state.SetNodeListener(l.state.Node(), v)
+	l.once.Do(func() { close(l.tried) })
 }
 
 func ignoreClosed(err error) error {

@@ -97,5 +97,6 @@ type Listener struct {
 	State     string    `json:"state"`
 	Addr      string    `json:"addr"`
 	Port      string    `json:"port"`
+	Error     string    `json:"error,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
 }

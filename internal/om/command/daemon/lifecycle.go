@@ -15,6 +15,7 @@ import (
 
 // Host is a machine on which a daemon may run.
 type Host interface {
+	Stater
 	// RunDaemon is the daemon: it returns when the daemon ends.
 	RunDaemon(ctx context.Context, c *verb.Call) error
 	// StartDaemon starts the daemon in the background and returns once it
@@ -42,14 +43,16 @@ type Stater interface {
 
 // State describes a daemon.
 type State struct {
-	Node      string `json:"node"`
-	State     string `json:"state"`
-	Pid       int    `json:"pid"`
-	Version   string `json:"version"`
-	Cluster   string `json:"cluster"`
-	Listener  string `json:"listener"`
-	StartedAt string `json:"started_at"`
-	Objects   int    `json:"objects"`
+	Node     string `json:"node"`
+	State    string `json:"state"`
+	Pid      int    `json:"pid"`
+	Version  string `json:"version"`
+	Cluster  string `json:"cluster"`
+	Listener string `json:"listener"`
+	// ListenerError is why the network gets no answer.
+	ListenerError string `json:"listener_error,omitempty"`
+	StartedAt     string `json:"started_at"`
+	Objects       int    `json:"objects"`
 }
 
 const lifecycle = "life of the daemon"
@@ -68,6 +71,9 @@ func Lifecycle() []verb.Verb {
 					started, err := h.StartDaemon(ctx, limit)
 					if err == nil && !started {
 						c.Say("the daemon is already running")
+					}
+					if err == nil {
+						warn(ctx, h, c)
 					}
 					return err
 				}, usage: "give up after this long", limit: 30 * time.Second}
@@ -88,11 +94,14 @@ func Lifecycle() []verb.Verb {
 		{
 			Path: "restart", Group: lifecycle, Short: "Stop then start the daemon, services keep running",
 			New: verb.Needs(func(h Host) verb.Runner {
-				return &command{do: func(ctx context.Context, _ *verb.Call, limit time.Duration) error {
+				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
 					if _, err := h.StopDaemon(ctx, limit); err != nil {
 						return err
 					}
 					_, err := h.StartDaemon(ctx, limit)
+					if err == nil {
+						warn(ctx, h, c)
+					}
 					return err
 				}, usage: "give up after this long, twice", limit: 30 * time.Second}
 			}),
@@ -118,6 +127,14 @@ func Lifecycle() []verb.Verb {
 			Path: "status", Aliases: []string{"statu"}, Group: "query", Short: "Describe the daemon that answers",
 			New: verb.Does(status),
 		},
+	}
+}
+
+// warn tells what a daemon that answers does not do.
+func warn(ctx context.Context, s Stater, c *verb.Call) {
+	state, err := s.DaemonState(ctx)
+	if err == nil && state.ListenerError != "" {
+		c.Say("warning: the API is only served on the unix socket: %s; it is tried again until it works", state.ListenerError)
 	}
 }
 

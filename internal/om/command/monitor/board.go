@@ -87,11 +87,23 @@ func (b Board) threads(nodes []string) []grid.Row {
 	}
 	running := grid.Text("running", grid.Good)
 	none := func(string) grid.Cell { return nil }
-	return []grid.Row{
+	return slices.Concat([]grid.Row{
 		title("Threads", nodes),
 		line("daemon", running, grid.Text("pid "+strconv.Itoa(b.Status.Daemon.Pid), grid.Plain), nodes, none),
 		line("listener", state, grid.Text(":"+listener.Port, grid.Plain), nodes, none),
+	}, issues("", b.Status.Cluster.Config.Issues))
+}
+
+// issues is what is wrong with a configuration, under what it is about.
+func issues(of string, list []string) []grid.Row {
+	if len(list) == 0 {
+		return nil
 	}
+	text := strings.ReplaceAll(list[0], "\n", "; ")
+	if more := len(list) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return []grid.Row{{Cells: []grid.Cell{grid.Text("  "+of+"issue: "+text, grid.Bad)}, Loose: true}}
 }
 
 func (b Board) nodeRows(nodes []string) []grid.Row {
@@ -165,6 +177,11 @@ func (b Board) objects(nodes []string) []grid.Row {
 			}
 			return Marks(i)
 		}))
+		for _, node := range nodes {
+			if i := o.Instances[node]; i.Config != nil {
+				rows = append(rows, issues(node+": ", i.Config.Issues)...)
+			}
+		}
 	}
 	return rows
 }

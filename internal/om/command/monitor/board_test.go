@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,8 @@ func board() monitor.Board {
 			Monitor: cluster.NodeMonitor{State: "idle"},
 			Stats:   cluster.NodeStats{Load15M: 0.25, Score: 70, MemTotalMB: 24 << 10, MemAvailPct: 96, SwapTotalMB: 512, SwapAvailPct: 5},
 			Config:  cluster.NodeConfig{MinAvailSwapPct: 10},
+
+			Listener: cluster.Listener{State: cluster.ListenerRunning, Port: "1215"},
 		},
 		"node2": {
 			Status: cluster.NodeStatus{FrozenAt: at()}, Monitor: cluster.NodeMonitor{State: "draining", GlobalExpect: "frozen"},
@@ -116,4 +119,32 @@ func TestTheBoardShowsTheSectionsAskedFor(t *testing.T) {
 func TestTheLegendExplainsTheMarks(t *testing.T) {
 	t.Parallel()
 	golden(t, "legend.golden", draw(t, monitor.Legend(), nil))
+}
+
+func TestAListenerThatFailedIsShown(t *testing.T) {
+	t.Parallel()
+	b := board()
+	n := b.Status.Cluster.Node["node1"]
+	n.Listener = cluster.Listener{State: cluster.ListenerFailed, Port: "1215", Error: "address already in use"}
+	b.Status.Cluster.Node["node1"] = n
+	for _, row := range b.Rows() {
+		if words := strings.Fields(text(row)); len(words) > 2 && words[0] == "listener" {
+			if words[1] != "failed" || words[2] != ":1215" {
+				t.Errorf("%q", words)
+			}
+			return
+		}
+	}
+	t.Error("no listener on the board")
+}
+
+func text(r grid.Row) string {
+	var s strings.Builder
+	for _, c := range r.Cells {
+		for _, span := range c {
+			s.WriteString(span.Text)
+		}
+		s.WriteByte(' ')
+	}
+	return s.String()
 }

@@ -220,11 +220,11 @@ func (b *Backend) DaemonState(ctx context.Context) (daemon.State, error) {
 	if err != nil {
 		return daemon.State{}, err
 	}
+	node := s.Cluster.Node[s.Daemon.Nodename]
 	return daemon.State{
 		Node: s.Daemon.Nodename, State: "running", Pid: s.Daemon.Pid, StartedAt: s.Daemon.StartedAt,
-		Version: s.Cluster.Node[s.Daemon.Nodename].Status.Agent, Cluster: s.Cluster.Config.Name,
-		Listener: fmt.Sprintf("%s:%d", s.Cluster.Config.Listener.Addr, s.Cluster.Config.Listener.Port),
-		Objects:  len(s.Cluster.Object),
+		Version: node.Status.Agent, Cluster: s.Cluster.Config.Name, Listener: node.Listener.String(),
+		ListenerError: node.Listener.Error, Objects: len(s.Cluster.Object),
 	}, nil
 }
 

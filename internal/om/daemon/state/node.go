@@ -26,6 +26,14 @@ func (s *State) SetNodeStats(node string, v cluster.NodeStats) {
 		event.NodeStatsUpdated{Node: node, Stats: v})
 }
 
+// SetNodeListener replaces where a node serves the API.
+func (s *State) SetNodeListener(node string, v cluster.Listener) {
+	setNode(s, node, func(n *cluster.Node) *cluster.Listener { return &n.Listener }, v,
+		event.DaemonListenerUpdated{Node: node, Listener: event.Listener{
+			ID: "lsnr-inet", State: v.State, Addr: v.Addr, Port: v.Port, Error: v.Error, UpdatedAt: v.UpdatedAt,
+		}})
+}
+
 // SetNodeStatus replaces the status of a node.
 func (s *State) SetNodeStatus(node string, v cluster.NodeStatus) {
 	s.apply(func(c *change) { s.setNodeStatus(c, node, v) })

@@ -82,12 +82,12 @@ func (e *Evaluator) raw(section string, o Option) (string, Key, bool) {
 			return v, k, true
 		}
 		return e.descope(section, o.Name, o)
-	default:
-		if v, k, ok := e.descope(section, o.Name, o); ok {
-			return v, k, true
-		}
-		return e.descope(DefaultSection, head, o)
+	case LeafToHead:
 	}
+	if v, k, ok := e.descope(section, o.Name, o); ok {
+		return v, k, true
+	}
+	return e.descope(DefaultSection, head, o)
 }
 
 // descope finds the most specific line of an option in one section. At each

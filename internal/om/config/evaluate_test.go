@@ -48,10 +48,11 @@ func TestScopes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text := "[a]\n"
+			lines := []string{"[a]"}
 			for _, k := range all {
-				text += k + " = " + k + "\n"
+				lines = append(lines, k+" = "+k)
 			}
+			text := strings.Join(lines, "\n") + "\n"
 			s := scope
 			s.Node = c.node
 			ev := config.Evaluator{Doc: parse(t, text), Scope: s}

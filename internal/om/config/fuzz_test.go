@@ -11,6 +11,7 @@ import (
 )
 
 func addFiles(f *testing.F) {
+	f.Helper()
 	for _, s := range []string{
 		"", "[DEFAULT]\nid = 1\n\n[app#1]\ntype = simple\nstart@n1 = /bin/x {rid} # y\n", "\ufeff[a]\r\nx = `1\r\n2`\r\n", "[a]\nx = \"\"\"1\n`2`\"\"\"\n",
 		"x = 1\n  2\n  # c\n  3\n\n  y = 4", "[a]\nx = 1\\\n  2\nx = 3\n[a]\n", "[a]\n  [b]\n", "[a] ; c\n=", "a@ = 1\n@b = 2\n", "x = `", "x = 1\\", "x = ``` # y",

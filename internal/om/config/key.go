@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -51,11 +52,11 @@ func (k Key) check() error {
 	name := k.name()
 	switch {
 	case k.Section == "":
-		return fmt.Errorf("the section is empty: write section.option")
+		return errors.New("the section is empty: write section.option")
 	case k.Option == "":
-		return fmt.Errorf("the option is empty: write section.option")
+		return errors.New("the option is empty: write section.option")
 	case checkText(k.Section) != nil || checkText(name) != nil:
-		return fmt.Errorf("it is not UTF-8 text")
+		return errors.New("it is not UTF-8 text")
 	case strings.ContainsAny(k.Section, "[]\n") || strings.Trim(k.Section, blanks) != k.Section:
 		return fmt.Errorf("section %q cannot be written: it holds a bracket or a line end, or blanks around it", k.Section)
 	case strings.ContainsAny(name, "=\n") || strings.Trim(name, blanks) != name:

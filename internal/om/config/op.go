@@ -135,7 +135,7 @@ func (o Op) apply(d *Document, list func(Key) bool) error {
 func (o Op) member(old string) string {
 	words := strings.Fields(old)
 	changed, fresh := false, old
-	for _, w := range strings.Fields(o.Value) {
+	for w := range strings.FieldsSeq(o.Value) {
 		there := slices.Contains(words, w)
 		switch {
 		case there && o.Operator != OpAdd:

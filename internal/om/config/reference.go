@@ -168,20 +168,7 @@ func (x *expansion) expand(section, text string) (string, error) {
 // replace returns what stands for the text at i, and how many bytes it replaces.
 func (x *expansion) replace(section, text string, i int) (fresh string, n int, err error) {
 	if text[i] == '$' {
-		e, ok, err := parseArithmetic(text[i:])
-		if err != nil {
-			return "", 0, err
-		}
-		if ok {
-			value, isNumber, err := e.evaluate(func(r reference) (string, error) { return x.resolve(section, r) })
-			if err != nil {
-				return "", 0, fmt.Errorf("%s: %w", e.text, err)
-			}
-			if isNumber {
-				return value, len(e.text), nil
-			}
-		}
-		return "$", 1, nil
+		return x.compute(section, text[i:])
 	}
 	if i > 0 && strings.IndexByte("${%", text[i-1]) >= 0 {
 		return "{", 1, nil
@@ -192,6 +179,23 @@ func (x *expansion) replace(section, text string, i int) (fresh string, n int, e
 	}
 	value, err := x.resolve(section, r)
 	return value, len(r.text), err
+}
+
+// compute returns the result of the arithmetic a text starts with; the dollar
+// itself when it is none.
+func (x *expansion) compute(section, text string) (fresh string, n int, err error) {
+	e, ok, err := parseArithmetic(text)
+	if err != nil || !ok {
+		return "$", 1, err
+	}
+	value, isNumber, err := e.evaluate(func(r reference) (string, error) { return x.resolve(section, r) })
+	if err != nil {
+		return "", 0, fmt.Errorf("%s: %w", e.text, err)
+	}
+	if !isNumber {
+		return "$", 1, nil
+	}
+	return value, len(e.text), nil
 }
 
 // resolve returns the text a reference stands for.

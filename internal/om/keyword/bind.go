@@ -67,7 +67,7 @@ func (t *Table) Set(p *[]string, name, help string) *Keyword {
 	return t.add(TypeSet, name, help, bind(p, func(s string) ([]string, error) {
 		var out []string
 		seen := map[string]bool{}
-		for _, w := range strings.Fields(s) {
+		for w := range strings.FieldsSeq(s) {
 			if !seen[w] {
 				seen[w] = true
 				out = append(out, w)

@@ -22,7 +22,10 @@ func Word(text string) error {
 
 // UUID is a rule for [Keyword.Check]: the text form of a uuid, or nothing.
 func UUID(text string) error {
-	const model = "00000000-0000-0000-0000-000000000000"
+	const (
+		model       = "00000000-0000-0000-0000-000000000000"
+		hexadecimal = "0123456789abcdefABCDEF"
+	)
 	if text == "" {
 		return nil
 	}
@@ -31,7 +34,7 @@ func UUID(text string) error {
 		if model[i] == '-' {
 			wrong = text[i] != '-'
 		} else {
-			wrong = !strings.Contains("0123456789abcdefABCDEF", text[i:i+1])
+			wrong = strings.IndexByte(hexadecimal, text[i]) < 0
 		}
 	}
 	if wrong {
@@ -40,13 +43,19 @@ func UUID(text string) error {
 	return nil
 }
 
-// between is the rule of bounded integers; nothing, and what is no number, is
-// for the conversion to refuse.
+// between is the rule of bounded integers, and of nothing: whether a value is
+// needed is for the conversion to tell.
 func between(low, high int) func(string) error {
 	return func(text string) error {
-		n, err := strconv.Atoi(strings.TrimSpace(text))
+		text = strings.TrimSpace(text)
+		if text == "" {
+			return nil
+		}
+		n, err := strconv.Atoi(text)
 		switch {
-		case err != nil || n >= low && n <= high:
+		case err != nil:
+			return err
+		case n >= low && n <= high:
 			return nil
 		case high == math.MaxInt:
 			return fmt.Errorf("too small: write %d or more", low)

@@ -11,6 +11,7 @@ package keyword
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -81,13 +82,8 @@ func (t *Table) Keywords() []*Keyword { return t.keywords }
 // Find returns the keyword named or aliased name, nil when there is none.
 func (t *Table) Find(name string) *Keyword {
 	for _, k := range t.keywords {
-		if k.Name == name {
+		if k.Name == name || slices.Contains(k.Aliases, name) {
 			return k
-		}
-		for _, a := range k.Aliases {
-			if a == name {
-				return k
-			}
 		}
 	}
 	return nil

@@ -117,18 +117,18 @@ func schema() *keyword.Schema {
 	}
 }
 
-func document(t testing.TB, text string) *config.Document {
-	t.Helper()
+func document(tb testing.TB, text string) *config.Document {
+	tb.Helper()
 	d, err := config.Parse([]byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return d
 }
 
-func evaluator(t testing.TB, s *keyword.Schema, text string) *config.Evaluator {
-	t.Helper()
-	d := document(t, text)
+func evaluator(tb testing.TB, s *keyword.Schema, text string) *config.Evaluator {
+	tb.Helper()
+	d := document(tb, text)
 	ev := &config.Evaluator{
 		Doc: d, Scope: config.Scope{Node: "n1", Nodes: []string{"n1", "n2"}},
 		Lookup: func(_, name string) (string, bool, error) {

@@ -61,7 +61,7 @@ func TestFind(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct{ section, option, says string }{
-		"a misspelt keyword":                {"app#1", "strat", "app#1.strat: unknown keyword of app.simple: did you mean start?"},
+		"a misspelt keyword":                {"app#1", "startt", "app#1.startt: unknown keyword of app.simple: did you mean start?"},
 		"a misspelt keyword of DEFAULT":     {"DEFAULT", "nods", "nods: unknown keyword: did you mean nodes?"},
 		"a keyword nothing is like":         {"app#1", "xyzzy", "app#1.xyzzy: unknown keyword of app.simple"},
 		"a keyword of another driver":       {"app#1", "script", "app#1.script: unknown keyword of app.simple: it is a keyword of app.forking"},

@@ -32,8 +32,8 @@ func TestValidate(t *testing.T) {
 		"a missing driver": {"[app#1]\nstart = 1\n", []keyword.Alert{
 			{keyword.LevelError, "required", "app#1", "type", "", "app#1.type is required, and not set: use one of forking, simple"},
 		}},
-		"an unknown keyword": {app + "strat@n1 = 1\n", []keyword.Alert{
-			{keyword.LevelError, "unknown keyword", "app#1", "strat@n1", "app.simple", "app#1.strat: unknown keyword of app.simple: did you mean start?"},
+		"an unknown keyword": {app + "startt@n1 = 1\n", []keyword.Alert{
+			{keyword.LevelError, "unknown keyword", "app#1", "startt@n1", "app.simple", "app#1.startt: unknown keyword of app.simple: did you mean start?"},
 		}},
 		"a missing keyword": {"[app#1]\ntype = simple\n", []keyword.Alert{
 			{keyword.LevelError, "required", "app#1", "start", "app.simple", "app#1.start: required, and not set"},

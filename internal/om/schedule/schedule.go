@@ -181,7 +181,7 @@ func parseTimes(text string) (t Times, err error) {
 
 func parseInterval(text string) (time.Duration, error) {
 	if minutes, err := strconv.ParseUint(text, 10, 24); err == nil {
-		return time.Duration(minutes) * time.Minute, nil //nolint:gosec // 24 bits
+		return time.Duration(minutes) * time.Minute, nil
 	}
 	d, err := config.ParseDuration(text)
 	if err != nil {
@@ -199,7 +199,7 @@ func parseTime(text string) (time.Duration, error) {
 	for i := 0; i < len(parts) && !wrong; i++ {
 		n, err := strconv.ParseUint(parts[i], 10, 8)
 		wrong = err != nil || n > limits[i] || len(parts[i]) > 2 || i > 0 && len(parts[i]) != 2
-		t += time.Duration(n) * units[i] //nolint:gosec // 8 bits
+		t += time.Duration(n) * units[i]
 	}
 	if wrong || t > Whole {
 		return 0, fmt.Errorf("%q is not a time of the day", text)

@@ -10,8 +10,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/schedule"
 )
 
-func every(d time.Duration) *time.Duration { return &d }
-
 func TestParse(t *testing.T) {
 	t.Parallel()
 	const day = schedule.Whole
@@ -20,16 +18,16 @@ func TestParse(t *testing.T) {
 		"  ":               nil,
 		"[]":               nil,
 		"*":                {{Times: []schedule.Times{{End: day}}}},
-		"@0":               {{Times: []schedule.Times{{End: day, Interval: every(0)}}}},
-		"@10m":             {{Times: []schedule.Times{{End: day, Interval: every(10 * time.Minute)}}}},
-		"*@10":             {{Times: []schedule.Times{{End: day, Interval: every(10 * time.Minute)}}}},
-		"@1d":              {{Times: []schedule.Times{{End: day, Interval: every(day)}}}},
+		"@0":               {{Times: []schedule.Times{{End: day, Interval: new(time.Duration(0))}}}},
+		"@10m":             {{Times: []schedule.Times{{End: day, Interval: new(10 * time.Minute)}}}},
+		"*@10":             {{Times: []schedule.Times{{End: day, Interval: new(10 * time.Minute)}}}},
+		"@1d":              {{Times: []schedule.Times{{End: day, Interval: new(day)}}}},
 		"~00:00-06:00":     {{Times: []schedule.Times{{Random: true, End: 6 * time.Hour}}}},
 		"4:00":             {{Times: []schedule.Times{{Begin: 4 * time.Hour, End: 4*time.Hour + time.Second}}}},
-		"23:00:30-01:00@2": {{Times: []schedule.Times{{Begin: 23*time.Hour + 30*time.Second, End: time.Hour, Interval: every(2 * time.Minute)}}}},
+		"23:00:30-01:00@2": {{Times: []schedule.Times{{Begin: 23*time.Hour + 30*time.Second, End: time.Hour, Interval: new(2 * time.Minute)}}}},
 		"22:00-24:00":      {{Times: []schedule.Times{{Begin: 22 * time.Hour, End: day}}}},
 		"02:00-04:00@120 sat,sun": {{
-			Times: []schedule.Times{{Begin: 2 * time.Hour, End: 4 * time.Hour, Interval: every(2 * time.Hour)}},
+			Times: []schedule.Times{{Begin: 2 * time.Hour, End: 4 * time.Hour, Interval: new(2 * time.Hour)}},
 			Days:  []schedule.Days{{First: 6, Last: 6}, {First: 7, Last: 7}},
 		}},
 		"!12:00-14:00 mon-FRI,monday:first,*:-1,7:2nd %2+1 jan-3,june": {{
@@ -44,7 +42,7 @@ func TestParse(t *testing.T) {
 			Weeks: []schedule.Span{{First: 10, Last: 53, Modulo: 4}}, Months: []schedule.Span{{}},
 		}},
 		`["@10m", "", "!04:00-05:00"]`: {
-			{Times: []schedule.Times{{End: day, Interval: every(10 * time.Minute)}}},
+			{Times: []schedule.Times{{End: day, Interval: new(10 * time.Minute)}}},
 			{Excluded: true, Times: []schedule.Times{{Begin: 4 * time.Hour, End: 5 * time.Hour}}},
 		},
 	} {

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/schema"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
@@ -25,7 +29,13 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 	l, listenerErr := s.store.Listener()
 	n, nodeErr := s.store.Node()
 	labels, labelsErr := s.store.Labels()
-	if err := errors.Join(clusterErr, listenerErr, nodeErr, labelsErr); err != nil {
+	if clusterErr == nil {
+		clusterErr = s.identified(c)
+	}
+	if clusterErr != nil { // a file that cannot be read fails them all
+		return cluster.Config{}, cluster.NodeConfig{}, clusterErr
+	}
+	if err := errors.Join(listenerErr, nodeErr, labelsErr); err != nil {
 		return cluster.Config{}, cluster.NodeConfig{}, fmt.Errorf("cluster and node configurations: %w", err)
 	}
 	ofCluster := cluster.Config{
@@ -38,6 +48,26 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 		RejoinGracePeriod: n.RejoinGracePeriod, SplitAction: n.SplitAction, Hooks: []struct{}{}, SSHKey: n.SSHKey, PRKey: n.PRKey,
 	}
 	return ofCluster, ofNode, nil
+}
+
+// identified refuses a cluster without identity. Setup gave it one: its
+// configuration was removed or emptied since.
+func (s settings) identified(c *schema.ClusterSettings) error {
+	sealing, err := s.store.ClusterSecret()
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for option, there := range map[string]bool{"id": c.ID != "", "name": c.Name != "", "secret": sealing.Reveal() != ""} {
+		if !there {
+			missing = append(missing, "cluster."+option)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("%s sets no %s any more: restore it from a backup", s.store.FileName(object.Cluster()), strings.Join(missing, ", "))
 }
 
 // followMaxParallel runs as many actions at once as the node configuration says.

@@ -32,20 +32,33 @@ func (d *Document) Set(k Key, value string) error {
 // Unset removes a key and reports whether it was there.
 func (d *Document) Unset(k Key) bool { return d.unset(map[Key]bool{k: true}) }
 
+// UnsetAll is [Document.Unset] for many keys: it reports whether one was there.
+func (d *Document) UnsetAll(keys []Key) bool {
+	set := make(map[Key]bool, len(keys))
+	for _, k := range keys {
+		set[k] = true
+	}
+	return d.unset(set)
+}
+
 // unset removes keys and reports whether one was there.
 func (d *Document) unset(keys map[Key]bool) bool {
 	found := false
+	for k := range keys {
+		_, ok := d.latest[k]
+		found = found || ok
+	}
+	if !found {
+		return false
+	}
 	for i := len(d.items) - 1; i >= 0; i-- {
 		if d.items[i].kind == entry && keys[d.items[i].key] {
 			d.items = slices.Delete(d.items, i, i+1)
 			d.separate(i - 1)
-			found = true
 		}
 	}
-	if found {
-		d.reindex()
-	}
-	return found
+	d.reindex()
+	return true
 }
 
 // DeleteSection removes a section, every time it appears, and reports whether

@@ -38,6 +38,12 @@ func (s *Schema) Find(doc *config.Document, section, option string) (*Keyword, e
 	return s.view(doc).find(section, option)
 }
 
+// Finder is Find for many options of one state of the document: the tables are
+// built once. It serves one goroutine.
+func (s *Schema) Finder(doc *config.Document) func(section, option string) (*Keyword, error) {
+	return s.view(doc).find
+}
+
 // Options is Find as an evaluator wants it: the tables are built once, so it
 // serves one goroutine and one state of the document.
 func (s *Schema) Options(doc *config.Document) func(section, option string) (config.Option, bool) {

@@ -94,17 +94,18 @@ func (s *Store) check(p object.Path, doc, former *config.Document) (warnings []k
 	if former == nil || len(warnings) == 0 {
 		return warnings, nil
 	}
-	known := s.validate(p, former, former)
-	return slices.DeleteFunc(warnings, func(a keyword.Alert) bool {
-		return slices.ContainsFunc(known, func(k keyword.Alert) bool { return sameAlert(a, k) }) && sameLine(a, doc, former)
-	}), nil
+	known := map[keyword.Alert]bool{}
+	for _, a := range s.validate(p, former, former) {
+		known[subject(a)] = true
+	}
+	return slices.DeleteFunc(warnings, func(a keyword.Alert) bool { return known[subject(a)] && sameLine(a, doc, former) }), nil
 }
 
-// sameAlert tells whether two alerts are about the same thing: what their
-// comments say may depend on the rest of the configuration.
-func sameAlert(a, b keyword.Alert) bool {
-	a.Comment, b.Comment = "", ""
-	return a == b
+// subject is what an alert is about: what its comment says may depend on the
+// rest of the configuration.
+func subject(a keyword.Alert) keyword.Alert {
+	a.Comment = ""
+	return a
 }
 
 // sameLine tells whether a change left alone the line an alert is about.
@@ -123,7 +124,16 @@ func sameLine(a keyword.Alert, doc, former *config.Document) bool {
 
 // Update applies a change to the configuration of an object, in one commit.
 func (s *Store) Update(ctx context.Context, p object.Path, c config.Change) (Committed, error) {
-	return s.Modify(ctx, p, func(doc *config.Document) error { return s.apply(p, doc, c) })
+	return s.Modify(ctx, p, func(doc *config.Document) error {
+		was := idOf(doc)
+		if err := s.apply(p, doc, c); err != nil {
+			return err
+		}
+		if slices.Contains(c.Delete, config.DefaultSection) && idOf(doc) == "" {
+			return nil // the commit writes it again
+		}
+		return keepsIdentity(p, was, idOf(doc))
+	})
 }
 
 // Modify lets edit change the configuration of an object, under its lock and in
@@ -152,7 +162,7 @@ func (s *Store) apply(p object.Path, doc *config.Document, c config.Change) erro
 	if _, err := c.Apply(doc, schema.IsList(doc)); err != nil {
 		return fmt.Errorf("%s: %w", name(p), err)
 	}
-	return keepsIdentity(p, doc, c)
+	return nil
 }
 
 // mustExist refuses an object without configuration. The node and the cluster
@@ -173,6 +183,9 @@ func (s *Store) Replace(ctx context.Context, p object.Path, data []byte) (Commit
 	doc, err := config.Parse(data)
 	if err != nil {
 		return Committed{}, fmt.Errorf("%s: %w", name(p), err)
+	}
+	if err := writtenOnce(p, doc); err != nil {
+		return Committed{}, err
 	}
 	return s.commit(ctx, p, func(current *version) (*config.Document, error) {
 		return doc, s.mustExist(p, current)

@@ -34,6 +34,9 @@ func (s *Store) Create(ctx context.Context, p object.Path, doc *config.Document,
 	}
 	fresh := config.NewDocument()
 	if doc != nil {
+		if err := writtenOnce(p, doc); err != nil {
+			return Committed{}, err
+		}
 		fresh = doc.Clone()
 	}
 	if !o.Restore {
@@ -41,7 +44,11 @@ func (s *Store) Create(ctx context.Context, p object.Path, doc *config.Document,
 			return Committed{}, err
 		}
 	}
+	was := idOf(fresh)
 	if err := s.apply(p, fresh, o.Change); err != nil {
+		return Committed{}, err
+	}
+	if err := keepsIdentity(p, was, idOf(fresh)); err != nil && !o.Restore {
 		return Committed{}, err
 	}
 	for _, option := range slices.Sorted(maps.Keys(o.Env)) {
@@ -59,21 +66,18 @@ func (s *Store) Create(ctx context.Context, p object.Path, doc *config.Document,
 
 // forget resets what the object the configuration comes from recorded of itself.
 func (s *Store) forget(p object.Path, doc *config.Document) error {
-	schema := s.Schema(p)
+	find := s.Schema(p).Finder(doc)
+	var recorded []config.Key
 	for _, section := range doc.Sections() {
 		for _, key := range doc.Keys(section) {
-			k, err := schema.Find(doc, section, key.Option)
-			switch {
-			case err != nil || !k.IsRecorded:
-			case key == idKey():
-				// The commit writes another one in its place.
-				if err := doc.Set(key, ""); err != nil {
-					return err
-				}
-			default:
-				doc.Unset(key)
+			if k, err := find(section, key.Option); err == nil && k.IsRecorded && key != idKey() {
+				recorded = append(recorded, key)
 			}
 		}
+	}
+	doc.UnsetAll(recorded)
+	if _, ok := doc.Get(idKey()); ok {
+		return doc.Set(idKey(), "") // the commit writes another one in its place
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (s *Store) validateEnv(p object.Path, ev *config.Evaluator, former *config.
 // envs lists the environments: those of the configuration being written when it
 // says them.
 func (s *Store) envs(p object.Path, ev *config.Evaluator) []string {
-	if isSite(p) && mentions(ev.Doc, "cluster", "envs") {
+	if isSite(p) && ev.Doc.Mentions("cluster", "envs") {
 		if o, ok := ev.Options("cluster", "envs"); ok {
 			text, _, err := ev.Value("cluster", o)
 			if err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -67,12 +66,15 @@ func (s *Store) refuse(p object.Path, kind, comment string) error {
 	}}}
 }
 
-// keepsIdentity refuses a change that empties the id: nothing else would tell
-// that the object is still the same one.
-func keepsIdentity(p object.Path, doc *config.Document, c config.Change) error {
-	touches := slices.Contains(c.Unset, idKey()) || slices.ContainsFunc(c.Set, func(o config.Op) bool { return o.Key == idKey() })
-	if touches && idOf(doc) == "" {
+// keepsIdentity refuses a change that gives or takes an id: nothing else would
+// tell that the object is still the same one.
+func keepsIdentity(p object.Path, was, is string) error {
+	switch is {
+	case was:
+		return nil
+	case "":
 		return fmt.Errorf("%s: the id of an object is not removed: it tells that it is the same one wherever it goes", name(p))
+	default:
+		return fmt.Errorf("%s: the id of an object is not chosen: it tells that it is the same one wherever it goes; create --restore brings back that of a saved configuration", name(p))
 	}
-	return nil
 }

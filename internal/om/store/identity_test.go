@@ -40,10 +40,34 @@ func TestTheIdentityOfAnObjectIsNotRemoved(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := s.Update(t.Context(), path(t, "web"), set(t, "id=hello"))
-	fails(t, err, `id: value "hello": not a uuid`)
 	if got := idOf(t, s, "web"); got != oneID {
 		t.Errorf("the id is %q", got)
+	}
+}
+
+func TestTheIdentityOfAnObjectIsNotChosen(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.write(t, "web.conf", "[DEFAULT]\nid = "+oneID+"\n")
+	want := "the id of an object is not chosen"
+
+	for _, id := range []string{otherID, "hello"} {
+		_, err := s.Update(t.Context(), path(t, "web"), set(t, "id="+id))
+		fails(t, err, "web: "+want)
+		_, err = s.Create(t.Context(), path(t, "new"), nil, store.CreateOptions{Change: set(t, "id="+id)})
+		fails(t, err, "new: "+want)
+	}
+	_, err := s.Create(t.Context(), path(t, "new"), nil, store.CreateOptions{Restore: true, Change: set(t, "id=hello")})
+	fails(t, err, `id: value "hello": not a uuid`)
+
+	if _, err := s.Update(t.Context(), path(t, "web"), set(t, "id="+oneID)); err != nil {
+		t.Errorf("its own: %v", err)
+	}
+	if _, err := s.Update(t.Context(), path(t, "web"), config.Change{Delete: []string{"DEFAULT"}, Set: set(t, "env.a=1").Set}); err != nil || idOf(t, s, "web") != oneID {
+		t.Errorf("the section deleted: %q, %v", idOf(t, s, "web"), err)
+	}
+	if _, err := s.Create(t.Context(), path(t, "new"), nil, store.CreateOptions{Restore: true, Change: set(t, "id="+otherID)}); err != nil || idOf(t, s, "new") != otherID {
+		t.Errorf("restored: %q, %v", idOf(t, s, "new"), err)
 	}
 }
 
@@ -87,10 +111,10 @@ func TestTwoObjectsDoNotShareAnIdentity(t *testing.T) {
 
 	_, err := s.Create(t.Context(), path(t, "ns1/svc/copy"), saved, restore)
 	fails(t, err, want)
-	_, err = s.Create(t.Context(), path(t, "copy"), nil, store.CreateOptions{Change: set(t, "id="+oneID)})
+	_, err = s.Create(t.Context(), path(t, "copy"), nil, store.CreateOptions{Restore: true, Change: set(t, "id="+oneID)})
 	fails(t, err, want)
 	s.write(t, "other.conf", "[DEFAULT]\nid = "+otherID+"\n")
-	_, err = s.Update(t.Context(), path(t, "other"), set(t, "id="+oneID))
+	_, err = s.Replace(t.Context(), path(t, "other"), []byte("[DEFAULT]\nid = "+oneID+"\n"))
 	fails(t, err, want)
 
 	if _, err := s.Create(t.Context(), path(t, "web"), saved, store.CreateOptions{Restore: true, Force: true}); err != nil {

@@ -166,7 +166,7 @@ func (r *references) ofScope(section, name string) (string, bool) {
 	if r.scope == nil || isSite(r.path) {
 		return "", false
 	}
-	if section != config.DefaultSection && mentions(r.doc, section, name) {
+	if section != config.DefaultSection && r.doc.Mentions(section, name) {
 		return "", false
 	}
 	switch strings.TrimPrefix(name, config.DefaultSection+".") {
@@ -184,11 +184,11 @@ func (r *references) ofScope(section, name string) (string, bool) {
 // configuration, for the sections that hold no secret, and {labels.<name>} with
 // the label of the node when the configuration has none of that name.
 func (r *references) ofSite(name string) (string, bool, error) {
-	if label, ok := strings.CutPrefix(name, "labels."); ok && !mentions(r.doc, "labels", label) {
+	if label, ok := strings.CutPrefix(name, "labels."); ok && !r.doc.Mentions("labels", label) {
 		return r.siteReference(name, "labels", label)
 	}
 	rest, ok := strings.CutPrefix(name, "node.")
-	if !ok || isSite(r.path) && mentions(r.doc, "node", rest) {
+	if !ok || isSite(r.path) && r.doc.Mentions("node", rest) {
 		return "", false, nil
 	}
 	section, option, dotted := strings.Cut(rest, ".")
@@ -227,7 +227,7 @@ func (s *Store) siteValue(node, section, option string) (value string, found boo
 // the configuration runs.
 func runtimeReference(doc *config.Document, name string) bool {
 	section, option, ok := strings.Cut(name, ".")
-	if !ok || !strings.Contains(section, "#") || !doc.Has(section) || mentions(doc, section, option) {
+	if !ok || !strings.Contains(section, "#") || !doc.Has(section) || doc.Mentions(section, option) {
 		return false
 	}
 	base, _, _ := strings.Cut(option, ".") // uid.0
@@ -236,16 +236,6 @@ func runtimeReference(doc *config.Document, name string) bool {
 		return true
 	case "mnt":
 		return strings.HasPrefix(section, "volume#")
-	}
-	return false
-}
-
-// mentions tells whether a section sets an option, whatever the scope.
-func mentions(doc *config.Document, section, option string) bool {
-	for _, key := range doc.Keys(section) {
-		if key.Option == option {
-			return true
-		}
 	}
 	return false
 }

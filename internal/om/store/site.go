@@ -76,40 +76,39 @@ func same(a, b *cachedFile) bool { return a == b || a.Checksum == "" && b.Checks
 
 func merge(cluster, node *config.Document, sch *keyword.Schema) (*config.Document, error) {
 	doc := cluster.Clone()
+	find := sch.Finder(node)
+	var fresh, hidden []config.Key
 	for _, section := range node.Sections() {
-		hidden := map[string]bool{}
+		names := map[string]bool{}
 		for _, key := range node.Keys(section) {
-			for _, name := range spellings(sch, node, key) {
-				if !hidden[name] {
-					hidden[name] = true
-					unsetAll(doc, section, name)
-				}
+			fresh = append(fresh, key)
+			for _, name := range spellings(find, key) {
+				names[name] = true
 			}
-			value, _ := node.Get(key)
-			if err := doc.Set(key, value); err != nil {
-				return nil, err
+		}
+		for _, key := range doc.Keys(section) {
+			if names[key.Option] {
+				hidden = append(hidden, key)
 			}
+		}
+	}
+	doc.UnsetAll(hidden)
+	for _, key := range fresh {
+		value, _ := node.Get(key)
+		if err := doc.Set(key, value); err != nil {
+			return nil, err
 		}
 	}
 	return doc, nil
 }
 
 // spellings lists the names of the keyword a key sets: its own, then its aliases.
-func spellings(sch *keyword.Schema, doc *config.Document, key config.Key) []string {
-	k, err := sch.Find(doc, key.Section, key.Option)
+func spellings(find func(section, option string) (*keyword.Keyword, error), key config.Key) []string {
+	k, err := find(key.Section, key.Option)
 	if err != nil {
 		return []string{key.Option}
 	}
 	return append([]string{key.Option, k.Name}, k.Aliases...)
-}
-
-// unsetAll removes an option with all its scopes.
-func unsetAll(doc *config.Document, section, option string) {
-	for _, key := range doc.Keys(section) {
-		if key.Option == option {
-			doc.Unset(key)
-		}
-	}
 }
 
 // siteEvaluator reads the merged configuration as a node does. Of the other

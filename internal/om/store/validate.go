@@ -151,3 +151,19 @@ func split(err error) []error {
 	}
 	return []error{err}
 }
+
+// writtenOnce refuses a configuration that is handed over with lines nobody
+// reads. In a file edited in place they only raise warnings.
+func writtenOnce(p object.Path, doc *config.Document) error {
+	var alerts []keyword.Alert
+	for _, d := range doc.Duplicates() {
+		alerts = append(alerts, keyword.Alert{
+			Level: keyword.LevelError, Kind: keyword.AlertDuplicate, Section: d.Key.Section, Option: scoped(d.Key),
+			Comment: d.String() + ": write it once",
+		})
+	}
+	if len(alerts) == 0 {
+		return nil
+	}
+	return &InvalidError{Path: p, Alerts: alerts}
+}

@@ -42,6 +42,7 @@ func (s *Store) Values(p object.Path, names []string, evaluate bool, asNode stri
 	if err != nil {
 		return nil, err
 	}
+	ev = ev.Pass()
 	values := make([]Value, len(keys))
 	var errs []error
 	for i, k := range keys {
@@ -103,7 +104,7 @@ func (s *Store) named(p object.Path, doc *config.Document, names []string, evalu
 // exists tells whether a key is written, or is that of a keyword. The options of
 // sections open to any only exist where they are written.
 func exists(schema *keyword.Schema, doc *config.Document, k config.Key, anyScope bool) error {
-	if _, written := doc.Get(k); written || anyScope && mentions(doc, k.Section, k.Option) {
+	if _, written := doc.Get(k); written || anyScope && doc.Mentions(k.Section, k.Option) {
 		return nil
 	}
 	if _, err := schema.Find(doc, k.Section, k.Option); err != nil {

@@ -25,8 +25,8 @@ func (s *Store) validateVital(p object.Path, ev *config.Evaluator, former *confi
 		alerts = append(alerts, keyword.Alert{Level: keyword.LevelError, Kind: kind, Section: section, Option: option, Comment: comment})
 	}
 	for _, option := range []string{"id", "name", "nodes", "secret"} {
-		if !mentions(ev.Doc, section, option) {
-			if !p.IsZero() && former != nil && mentions(former, section, option) {
+		if !ev.Doc.Mentions(section, option) {
+			if !p.IsZero() && former != nil && former.Mentions(section, option) {
 				refuse(keyword.AlertRequired, option, "a cluster cannot do without: change the value, do not remove it")
 			}
 			continue

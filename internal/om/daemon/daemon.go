@@ -58,7 +58,7 @@ var ErrRestart = errors.New("restart asked for")
 // Run is the daemon, until ctx ends or it is asked to end through its API.
 func Run(ctx context.Context, o Options) (err error) {
 	began := time.Now()
-	process, err := acquire(o.Host.Paths)
+	process, err := acquire(ctx, o.Host.Paths)
 	if err != nil {
 		return err
 	}
@@ -97,6 +97,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot,
 	})
 	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
+	told := ctx // ends when this process is told to
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ending := &ending{cancel: cancel, node: self, state: states, executor: runs, log: o.Log}
@@ -124,7 +125,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	outer := []part{{"socket", listeners.serveSocket}, {"listener", listeners.serveTLS}, {"keeper", keeper.run}}
 	err = rings(ctx, inner, discovery.Ready(), outer)
 	o.Log.Info("daemon stopped", slog.Duration("dur", time.Since(began)))
-	if err == nil && ending.restarts.Load() {
+	if err == nil && ending.again(told) {
 		return errors.Join(process.release(), restart(o))
 	}
 	return err

@@ -356,6 +356,27 @@ func TestASecondDaemonSaysWhoRuns(t *testing.T) {
 	do(t, r.Client, api.GetHealth, api.None{})
 }
 
+// A child the former daemon has just forked holds the lock until it runs its own
+// program.
+func TestALockAboutToBeReleasedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t)
+	paths := host.Paths{Root: root}
+	if err := os.MkdirAll(paths.Locks(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.Create(filepath.Join(paths.Locks(), "daemon"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = held.Close() })
+
+	start(t, root)
+}
+
 func TestStaleFilesAreHarmless(t *testing.T) {
 	t.Parallel()
 	root := newRoot(t)
@@ -449,6 +470,7 @@ func TestARestartIsAskedOfWhoeverCanDoIt(t *testing.T) {
 	t.Parallel()
 	r := start(t, newRoot(t))
 	do(t, r.Client, api.PostDaemonRestart, api.NodeName{})
+	r.ended(t)
 	if err := r.stop(); !errors.Is(err, daemon.ErrRestart) {
 		t.Errorf("got %v", err)
 	}

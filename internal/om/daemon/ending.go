@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/signal"
 	"slices"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
@@ -39,6 +41,17 @@ func (e *ending) Restart() {
 	e.log.Info("daemon restart")
 	e.restarts.Store(true)
 	e.cancel()
+}
+
+// again tells whether the daemon begins again. Signals that this process heeds so
+// far end it from here on: told to end, it does, even when it was about to begin
+// again.
+func (e *ending) again(told context.Context) bool {
+	if !e.restarts.Load() {
+		return false
+	}
+	signal.Reset(syscall.SIGTERM, syscall.SIGINT)
+	return told.Err() == nil
 }
 
 // Shutdown stops the svc then the vol instances of the node, then the daemon. The

@@ -15,6 +15,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
 // watchPeriod is how often the lock is looked for: for as long, a root whose
@@ -44,8 +45,12 @@ func (e *RunningError) Error() string {
 	return fmt.Sprintf("a daemon already runs: %s holds %s: use om daemon status, om daemon stop or om daemon restart", holder, e.Lock)
 }
 
+// lockPatience is how long the lock is asked for. A process that was just started
+// by the daemon that ended holds it too, until it runs its own program.
+const lockPatience = 2 * time.Second
+
 // acquire makes this process the daemon.
-func acquire(paths host.Paths) (*process, error) {
+func acquire(ctx context.Context, paths host.Paths) (*process, error) {
 	for _, dir := range []string{paths.Var(), paths.Locks()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("directory of the daemon: %w", err)
@@ -56,9 +61,9 @@ func acquire(paths host.Paths) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock of the daemon: %w", err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := flock(ctx, lock); err != nil {
 		defer lock.Close() //nolint:errcheck // only read
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			return nil, fmt.Errorf("lock %s: %w", name, err)
 		}
 		holder, _ := io.ReadAll(io.LimitReader(lock, 32))
@@ -72,6 +77,19 @@ func acquire(paths host.Paths) (*process, error) {
 		return nil, errors.Join(err, p.release())
 	}
 	return p, nil
+}
+
+// flock takes the lock, patiently.
+func flock(ctx context.Context, lock *os.File) error {
+	limited, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	return retry.Until(limited, retry.Policy{Interval: 5 * time.Millisecond, Max: 100 * time.Millisecond}, func(context.Context) (bool, error) {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }
 
 // sign writes the id of this process in the lock, for the daemon that comes

@@ -104,22 +104,3 @@ func Environ(pid int) ([]string, error) {
 	}
 	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), nil
 }
-
-// HasEnv reports whether the environment of pid holds every one of vars, each
-// KEY=value. An environment that cannot be read holds nothing.
-func HasEnv(pid int, vars ...string) bool {
-	env, err := Environ(pid)
-	if err != nil {
-		return false
-	}
-	have := make(map[string]bool, len(env))
-	for _, e := range env {
-		have[e] = true
-	}
-	for _, v := range vars {
-		if !have[v] {
-			return false
-		}
-	}
-	return true
-}

@@ -151,14 +151,6 @@ func TestSession(t *testing.T) {
 	if len(members) != 3 || !slices.Contains(members, id) {
 		t.Fatalf("members %v, want three with the leader %v", members, id)
 	}
-	for _, m := range members {
-		if !proc.HasEnv(m.Pid, "PROC_TEST=yes") {
-			t.Errorf("environment of member %d does not match", m.Pid)
-		}
-		if proc.HasEnv(m.Pid, "PROC_TEST=no") {
-			t.Errorf("environment of member %d matches another value", m.Pid)
-		}
-	}
 
 	t.Run("a number taken by another process leads no session of ours", func(t *testing.T) {
 		t.Parallel()
@@ -176,4 +168,42 @@ func TestSession(t *testing.T) {
 			t.Errorf("members %v, want %v", got, want)
 		}
 	})
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	tag := "PROC_TEST_SEARCH=" + t.TempDir()
+	leader, _ := spawn(t, "setsid sleep 63 & exec sleep 64", tag, "PROC_OTHER=a", "PROC_OTHER=b")
+	spawn(t, "exec sleep 65", tag+"x")
+	search := func(vars ...string) []proc.Found {
+		t.Helper()
+		found, err := proc.Search(vars...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	var found []proc.Found
+	for deadline := time.Now().Add(10 * time.Second); len(found) < 2 && time.Now().Before(deadline); {
+		found = search(tag)
+	}
+	if len(found) != 2 || !slices.ContainsFunc(found, func(f proc.Found) bool { return f.Identity == leader }) {
+		t.Errorf("found %v, want %v and the one that left its session", found, leader)
+	}
+	for _, f := range found {
+		if f.Env("PROC_OTHER") != "b" || f.Env("PROC") != "" {
+			t.Errorf("environment of %v: %q", f.Identity, f.Env("PROC_OTHER"))
+		}
+		h, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = h.Close() }()
+		if err := errors.Join(h.Signal(syscall.SIGKILL), h.WaitGone(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	if found := search(tag); len(found) > 0 {
+		t.Errorf("dead and found: %v", found)
+	}
 }

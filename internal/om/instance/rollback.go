@@ -12,21 +12,31 @@ import (
 // undoing remembers what an action did, to undo it in reverse.
 type undoing struct {
 	mu    sync.Mutex
-	steps []undoStep
+	steps []*undoStep
 	rids  []string
 }
 
 type undoStep struct {
 	m  *member
 	do func(context.Context, *member) error
+	of *undoing
 }
 
 // add is called right before something is done: a half done start is undone too.
-func (u *undoing) add(m *member, do func(context.Context, *member) error) {
+func (u *undoing) add(m *member, do func(context.Context, *member) error) *undoStep {
+	step := &undoStep{m: m, do: do, of: u}
 	u.mu.Lock()
-	u.steps = append(u.steps, undoStep{m: m, do: do})
+	u.steps = append(u.steps, step)
 	u.mu.Unlock()
 	u.act(m)
+	return step
+}
+
+// cancel is for what turns out not to have been done.
+func (s *undoStep) cancel() {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	s.of.steps = slices.DeleteFunc(s.of.steps, func(other *undoStep) bool { return other == s })
 }
 
 // act remembers that the action acted on a resource.

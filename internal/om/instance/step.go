@@ -76,25 +76,34 @@ func (x *execution) start(ctx context.Context, m *member) error {
 		m.env.Infof("already up")
 		return nil
 	}
-	left, err := remains(ctx, m)
-	if err != nil {
-		return err
-	}
-	if left != "" {
-		return fmt.Errorf("%s of a former run still there: end it first with `om %s instance stop --rid %s`", left, x.path, m.RID)
-	}
 	if err := x.require(ctx, m, "start", m.Common.StartRequires); err != nil {
 		return err
 	}
 	x.ungrouped(m)
-	err = x.triggered(ctx, m, "start", func() error {
-		x.undo.add(m, x.unstart)
-		return driver.Start(ctx)
+	err := x.triggered(ctx, m, "start", func() error {
+		undo := x.undo.add(m, x.unstart)
+		err := driver.Start(ctx)
+		if untouched(err) {
+			undo.cancel()
+		}
+		return err
 	})
+	if up, ok := errors.AsType[*resource.AlreadyUpError](err); ok {
+		m.env.Infof("%s", up)
+		return x.flagMade(m)
+	}
 	if err != nil {
 		return errors.Join(err, x.ungroup(m)) // nothing may have come of it
 	}
 	return x.flagMade(m)
+}
+
+// untouched reports whether a start started nothing: what runs is not its own, and
+// not for it to undo.
+func untouched(err error) bool {
+	_, up := errors.AsType[*resource.AlreadyUpError](err)
+	_, refused := errors.AsType[*resource.UntouchedError](err)
+	return up || refused
 }
 
 // flagMade flags provisioned what was not flagged and yet started.

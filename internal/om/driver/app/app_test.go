@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -107,57 +106,29 @@ func TestSimple(t *testing.T) {
 		kill(t, record(t, f))
 		s := f.Resource()
 		want := "process " + strconv.Itoa(record(t, f).Pid) + " has ended but left process " + strconv.Itoa(child) + " running"
-		if s.Status != cluster.Warn || len(s.Log) != 1 || s.Log[0].Message != want {
-			t.Errorf("status %s %v, want %q", s.Status, s.Log, want)
+		if s.Status != cluster.Down || len(s.Log) != 1 || s.Log[0].Level != "warn" || s.Log[0].Message != want {
+			t.Errorf("status %s %v, want down and %q", s.Status, s.Log, want)
 		}
 		f.Must(instance.Stop)
-		if err := syscall.Kill(child, 0); !errors.Is(err, syscall.ESRCH) && !zombie(child) {
-			t.Errorf("process %d is still there: %v", child, err)
+		if runs(child) {
+			t.Errorf("process %d is still there", child)
 		}
 	})
 
-	for name, forget := range map[string]func(t *testing.T, f *drivertest.Fixture){
-		"what a dead process left":     func(t *testing.T, f *drivertest.Fixture) { t.Helper(); kill(t, record(t, f)) },
-		"what runs of a former object": func(_ *testing.T, f *drivertest.Fixture) { f.Must(instance.Delete) },
-	} {
-		t.Run(name+" is named by a start, which does not run beside it, and is ended by a stop", func(t *testing.T) {
-			t.Parallel()
-			c := simple("start = sleep 309 & echo $! > {dir}/child; echo >> {dir}/starts; wait\n")
-			f := drivertest.New(t, c, nil)
-			f.Must(instance.Start)
-			child := readPid(t, filepath.Join(f.Dir, "child"))
-			forget(t, f)
-			f.Configure(c)
-			for range 2 { // a refused start changes nothing
-				err := f.Do(instance.Start)
-				if err == nil || !strings.Contains(err.Error(), strconv.Itoa(child)) || !strings.Contains(err.Error(), "end it first with `om test/svc/svc instance stop --rid app#1`") {
-					t.Errorf("start: %v", err)
-				}
-			}
-			if zombie(child) || syscall.Kill(child, 0) != nil {
-				t.Error("the refused start ended it")
-			}
-			f.Must(instance.Stop)
-			if err := syscall.Kill(child, 0); !errors.Is(err, syscall.ESRCH) && !zombie(child) {
-				t.Errorf("process %d is still there: %v", child, err)
-			}
-			f.Must(instance.Start)
-			if b, err := os.ReadFile(filepath.Join(f.Dir, "starts")); err != nil || len(b) != 2 {
-				t.Errorf("started %d times, %v", len(b), err)
-			}
-		})
-	}
-
 	t.Run("a process whose check says down is not started twice, and is stopped", func(t *testing.T) {
 		t.Parallel()
-		f := drivertest.New(t, simple("start = : > {dir}/up; exec sleep 310\nstart_grace = 200ms\ncheck = test -e {dir}/up && true\n"), nil)
+		var log strings.Builder
+		f := drivertest.New(t, simple("start = : > {dir}/up; exec sleep 310\nstart_grace = 200ms\ncheck = test -e {dir}/up && true\n"), &log)
 		f.Must(instance.Start)
 		r := record(t, f)
 		if err := os.Remove(filepath.Join(f.Dir, "up")); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Do(instance.Start); err == nil || !strings.Contains(err.Error(), "process "+strconv.Itoa(r.Pid)) {
-			t.Errorf("start: %v", err)
+		if err := f.Do(instance.Start); err == nil || !r.Alive() {
+			t.Errorf("start: %v, alive: %v", err, r.Alive())
+		}
+		if want := "app#1: already up: process " + strconv.Itoa(r.Pid); !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in:\n%s", want, log.String())
 		}
 		f.Must(instance.Stop)
 		if r.Alive() {

@@ -3,126 +3,119 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
 	"github.com/holdfast-ops/holdfast/internal/linux/launch"
 	"github.com/holdfast-ops/holdfast/internal/linux/proc"
+	"github.com/holdfast-ops/holdfast/internal/om/resource/process"
+)
+
+const (
+	// settleWait is how long an action waits for a launch in progress.
+	settleWait = launchWait + 2*time.Second
+	// statusWait is how long a status does.
+	statusWait = 2 * time.Second
 )
 
 // members are the processes of a simple app.
 type members struct {
-	main      proc.Identity
+	main      proc.Identity // zero: no record tells
 	mainAlive bool
-	others    []proc.Identity // not looked for by find when main is alive
+	broken    error    // why the record does not tell
+	others    []member // not looked for by find when main is alive
+}
+
+// member is a process other than the main one.
+type member struct {
+	proc.Identity
+
+	session string // id of the action that started it, empty when nothing tells
+	foreign bool   // started for a former object of the same path
 }
 
 // all lists the processes alive, the main one first.
 func (m members) all() []proc.Identity {
+	ids := m.those(func(member) bool { return true })
 	if !m.mainAlive {
-		return m.others
+		return ids
 	}
-	return append([]proc.Identity{m.main}, m.others...)
+	return append([]proc.Identity{m.main}, ids...)
+}
+
+// those lists the processes other than the main one that match.
+func (m members) those(match func(member) bool) []proc.Identity {
+	var ids []proc.Identity
+	for _, o := range m.others {
+		if match(o) {
+			ids = append(ids, o.Identity)
+		}
+	}
+	return ids
+}
+
+func (m members) foreign() []proc.Identity { return m.those(func(o member) bool { return o.foreign }) }
+
+// settled waits for the launch in progress, if there is one: it goes on when the
+// action that began it was killed.
+func (a *simple) settled(ctx context.Context, wait time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return launch.Settle(limited, a.record())
 }
 
 // find tells whether the process is alive, and when it is not, which processes
-// it left behind.
+// are there without it.
 func (a *simple) find() (members, error) {
-	m, err := a.recorded()
-	if err != nil || m.mainAlive {
-		return m, err
+	if m := a.recorded(); m.mainAlive {
+		return m, nil
 	}
-	return a.complete(m)
+	return a.look()
 }
 
-func (a *simple) recorded() (m members, err error) {
+func (a *simple) recorded() (m members) {
 	r, err := launch.ReadRecord(a.record())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return m, err
+		m.broken = err
 	}
 	m.main = r.Identity
 	m.mainAlive = m.main.Alive()
-	return m, nil
+	return m
 }
 
-// everyone finds every process of the application: those of a run that nothing
-// recorded any more too.
-func (a *simple) everyone() ([]proc.Identity, error) {
-	m, err := a.recorded()
-	if err == nil {
-		m, err = a.complete(m)
-	}
-	if err != nil || a.env.Cgroup != "" {
-		return m.all(), err
-	}
-	all := m.all()
-	table, err := proc.List()
+// look finds every process of the application: those of its control group, those
+// of the session of the main one, and those that a start left anywhere, which the
+// environment tells. Once the leader of a session is gone its number may lead
+// another one: those of that session whose environment is another one are not ours.
+func (a *simple) look() (members, error) {
+	m := a.recorded()
+	traced, err := a.trace().Find()
 	if err != nil {
-		return all, err
+		return m, err
 	}
-	for _, p := range table {
-		id, err := proc.Of(p.Pid)
-		if err == nil && id.StartTime == p.StartTime && !p.Ended() && !slices.Contains(all, id) && a.started(p.Pid) {
-			all = append(all, id)
+	seen := map[int]bool{os.Getpid(): true}
+	if m.mainAlive {
+		seen[m.main.Pid] = true
+	}
+	for _, t := range traced {
+		if !seen[t.Pid] {
+			seen[t.Pid] = true
+			m.others = append(m.others, member{Identity: t.Identity, session: t.Session, foreign: t.ObjectID != a.env.ObjectID})
 		}
 	}
-	return all, nil
-}
-
-// started reports whether a process comes from a start of this resource, by this
-// agent, other than the one in progress. The environment says so: where processes
-// are not grouped, nothing else does once the record is gone.
-func (a *simple) started(pid int) bool {
-	env, err := proc.Environ(pid)
-	if err != nil {
-		return false
-	}
-	find := func(name string) string {
-		for _, e := range slices.Backward(env) {
-			if value, ok := strings.CutPrefix(e, name+"="); ok {
-				return value
-			}
+	add := func(id proc.Identity) {
+		if !seen[id.Pid] && id.Alive() {
+			seen[id.Pid] = true
+			m.others = append(m.others, member{Identity: id})
 		}
-		return ""
 	}
-	if find("OPENSVC_RID") != a.env.RID || find("OPENSVC_SVCPATH") != a.env.Path.String() || find("OSVC_ROOT_PATH") != a.env.Host.Paths.Root {
-		return false
-	}
-	return find("OPENSVC_SID") != a.env.Session && slices.Contains([]string{"start", "startstandby", "restart", "provision"}, find("OPENSVC_ACTION"))
-}
-
-// Remains implements [resource.Remainer].
-func (a *simple) Remains(context.Context) (string, error) {
-	left, err := a.everyone()
-	if err != nil || len(left) == 0 {
-		return "", err
-	}
-	return pids(left), nil
-}
-
-// complete adds the processes of the same control group, and those of the same
-// session. Once the leader of a session is gone its number may lead another one:
-// then only those that were started for this resource count.
-func (a *simple) complete(m members) (members, error) {
-	seen := map[int]bool{m.main.Pid: true, os.Getpid(): true}
-	if a.env.Cgroup != "" {
-		tree, err := cgroup.Open()
-		if err != nil {
-			return m, err
-		}
-		pids, err := tree.Procs(a.env.Cgroup)
-		if err != nil {
-			return m, err
-		}
-		for _, pid := range pids {
-			if id, err := proc.Of(pid); err == nil && !seen[pid] && id.Alive() {
-				seen[pid] = true
-				m.others = append(m.others, id)
-			}
-		}
+	if err := a.grouped(add); err != nil {
+		return m, err
 	}
 	if m.main.IsZero() || !m.main.ThisBoot() {
 		return m, nil
@@ -132,13 +125,99 @@ func (a *simple) complete(m members) (members, error) {
 		return m, err
 	}
 	for _, id := range m.main.Session(table) {
-		ours := m.mainAlive || proc.HasEnv(id.Pid, "OPENSVC_ID="+a.env.ObjectID, "OPENSVC_RID="+a.env.RID)
-		if ours && !seen[id.Pid] {
-			seen[id.Pid] = true
-			m.others = append(m.others, id)
+		if m.mainAlive || overwritten(id.Pid) {
+			add(id)
 		}
 	}
 	return m, nil
+}
+
+// overwritten reports whether a process wrote over the environment it was executed
+// with, as those do that show what they are at in the process table.
+func overwritten(pid int) bool {
+	env, err := proc.Environ(pid)
+	return err == nil && !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "PATH=") })
+}
+
+// grouped adds the processes of the control group.
+func (a *simple) grouped(add func(proc.Identity)) error {
+	if a.env.Cgroup == "" {
+		return nil
+	}
+	tree, err := cgroup.Open()
+	if err != nil {
+		return err
+	}
+	pids, err := tree.Procs(a.env.Cgroup)
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		if id, err := proc.Of(pid); err == nil {
+			add(id)
+		}
+	}
+	return nil
+}
+
+func (a *simple) trace() process.Trace {
+	return process.Trace{Root: a.env.Host.Paths.Root, Path: a.env.Path, RID: a.env.RID}
+}
+
+// Remains implements [resource.Remainer].
+func (a *simple) Remains(ctx context.Context) (string, error) {
+	if err := a.settled(ctx, settleWait); err != nil {
+		return "", err
+	}
+	m, err := a.look()
+	left := m.all()
+	if err != nil || len(left) == 0 {
+		return "", err
+	}
+	return pids(left), nil
+}
+
+// everyone is every process, for a stop to end.
+func (a *simple) everyone() ([]proc.Identity, error) {
+	m, err := a.look()
+	return m.all(), err
+}
+
+// left is what a former run left, for a start to end. What this action started
+// already is no leftover.
+func (a *simple) left() ([]proc.Identity, error) {
+	m, err := a.look()
+	if m.mainAlive {
+		return nil, err
+	}
+	return m.those(func(o member) bool { return !o.foreign && (o.session == "" || o.session != a.env.Session) }), err
+}
+
+// own is what this action started, for it to end when it fails.
+func (a *simple) own() ([]proc.Identity, error) {
+	m, err := a.look()
+	ids := m.those(func(o member) bool { return !o.foreign && (o.session == "" || o.session == a.env.Session) })
+	return ids, err
+}
+
+// told says what is known of the processes without a main one.
+func (m members) told(stop string) string {
+	others, foreign := m.those(func(o member) bool { return !o.foreign }), m.foreign()
+	var words []string
+	if m.broken != nil {
+		words = append(words, m.broken.Error())
+	}
+	switch {
+	case len(others) == 0:
+	case m.main.IsZero():
+		words = append(words, fmt.Sprintf("%s of a former run still there, and no record tells which is the main one: `%s` ends them", pids(others), stop))
+	default:
+		words = append(words, fmt.Sprintf("process %d has ended but left %s running", m.main.Pid, pids(others)))
+	}
+	if len(foreign) > 0 {
+		words = append(words, fmt.Sprintf("%s of a former object of the same name still there: `%s` ends them", pids(foreign), stop))
+	}
+	return strings.Join(words, "; ")
 }
 
 func pids(ids []proc.Identity) string {

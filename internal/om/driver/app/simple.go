@@ -49,27 +49,34 @@ func (a *simple) Status(ctx context.Context) resource.State {
 	if state, ok := a.checked(ctx); ok {
 		return state
 	}
+	remark := func(status cluster.Status, level, message string) resource.State {
+		return resource.State{Status: status, Log: []cluster.ResourceLogEntry{{Level: level, Message: message}}}
+	}
+	if err := a.settled(ctx, statusWait); err != nil {
+		return remark(cluster.Warn, "warn", err.Error())
+	}
 	found, err := a.find()
+	told := found.told(a.stopCommand())
 	switch {
 	case err != nil:
-		return resource.State{Status: cluster.Warn, Log: []cluster.ResourceLogEntry{{Level: "error", Message: err.Error()}}}
+		return remark(cluster.Warn, "error", err.Error())
 	case found.mainAlive:
 		return resource.State{Status: cluster.Up, Info: map[string]any{"pid": found.main.Pid}}
-	case len(found.others) > 0:
-		return resource.State{Status: cluster.Warn, Log: []cluster.ResourceLogEntry{{
-			Level:   "warn",
-			Message: a.left(found),
-		}}}
+	case len(found.others) == 0 && found.broken == nil:
+		return resource.State{Status: cluster.Down}
+	case len(found.others) == 0:
+		return remark(cluster.Down, "warn", told+"; nothing of it runs")
+	case found.main.IsZero() || len(found.foreign()) > 0:
+		// The main process may be one of them.
+		return remark(cluster.Warn, "warn", told)
 	}
-	return resource.State{Status: cluster.Down}
+	// The application is its main process: that is down, and a start ends the rest first.
+	return remark(cluster.Down, "warn", told)
 }
 
-// left tells of the processes without the one that led them.
-func (*simple) left(m members) string {
-	if m.main.IsZero() {
-		return pids(m.others) + " of a former run still there"
-	}
-	return fmt.Sprintf("process %d has ended but left %s running", m.main.Pid, pids(m.others))
+// stopCommand is what to type to end what is left.
+func (a *simple) stopCommand() string {
+	return fmt.Sprintf("om %s instance stop --rid %s", a.env.Path, a.env.RID)
 }
 
 // Start implements [resource.Starter].
@@ -86,27 +93,111 @@ func (a *simple) Start(ctx context.Context) error {
 		return err
 	}
 	o := a.Options(a.env, argv)
-	o.Record = a.record()
+	o.Record, o.Lock = a.record(), launch.LockFD
 	c, shown, err := a.Command(a.env, o)
 	if err != nil {
 		return err
 	}
-	a.env.Infof("run: %s", shown)
-	ended, err := a.launch(ctx, c)
+	c.Env = a.trace().Mark(c.Env, a.env.ObjectID, a.env.Session)
+	lock, err := a.alone(ctx)
 	if err != nil {
 		return err
+	}
+	a.env.Infof("run: %s", shown)
+	ended, err := a.launch(ctx, c, lock)
+	if err != nil {
+		return errors.Join(err, a.sweep(ctx))
 	}
 	grace := time.NewTimer(a.startGrace)
 	defer grace.Stop()
 	select {
 	case err := <-ended:
-		return a.tooShort(argv, err)
+		return errors.Join(a.tooShort(argv, err), a.sweep(ctx))
 	case <-ctx.Done():
 		return fmt.Errorf("start %s: %w", argv[0], context.Cause(ctx))
 	case <-grace.C:
 		return nil
 	}
 }
+
+// alone makes sure that nothing of the application runs, and keeps it so until the
+// lock it returns is closed. What a former run left is ended first.
+func (a *simple) alone(ctx context.Context) (lock *launch.Lock, err error) {
+	refuse := func(err error) (*launch.Lock, error) { return nil, &resource.UntouchedError{Err: err} }
+	if err := a.settled(ctx, settleWait); err != nil {
+		return refuse(err)
+	}
+	m, err := a.look()
+	if err != nil {
+		return refuse(err)
+	}
+	if err := a.obstacle(m); err != nil {
+		return nil, err
+	}
+	left, err := a.left()
+	if err != nil {
+		return refuse(err)
+	}
+	if len(left) > 0 {
+		a.env.Warnf("%s of a former run still there: ended before the start", pids(left))
+		if err := a.terminate(ctx, a.patience(ctx), a.left); err != nil {
+			return refuse(fmt.Errorf("end what a former run left: %w", err))
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	if lock, err = launch.TakeLock(limited, a.record()); err != nil {
+		return refuse(err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+			lock = nil
+		}
+	}()
+	// Once more, now that nobody else can launch.
+	if m, err = a.look(); err != nil {
+		return refuse(err)
+	}
+	if err := a.obstacle(m); err != nil {
+		return nil, err
+	}
+	if m.broken != nil {
+		a.env.Warnf("%s: nothing of it runs, a new one takes its place", m.broken)
+		if err := os.Remove(a.record()); err != nil {
+			return refuse(err)
+		}
+	}
+	return lock, nil
+}
+
+// obstacle is what a start may not do anything about.
+func (a *simple) obstacle(m members) error {
+	switch {
+	case m.mainAlive:
+		return &resource.AlreadyUpError{What: fmt.Sprintf("process %d", m.main.Pid)}
+	case len(m.foreign()) > 0, m.broken != nil && len(m.others) > 0:
+		return &resource.UntouchedError{Err: errors.New(m.told(a.stopCommand()))}
+	}
+	return nil
+}
+
+// sweep ends what a failed start left, for a second copy would be put beside it.
+func (a *simple) sweep(ctx context.Context) error {
+	after := context.WithoutCancel(ctx)
+	if err := a.settled(after, settleWait); err != nil {
+		a.env.Warnf("%s", err) // what is being launched is ended below
+	}
+	ids, err := a.own()
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	a.env.Warnf("%s left by the failed start: ended", pids(ids))
+	return a.terminate(after, min(a.patience(ctx), sweepWait), a.own)
+}
+
+// sweepWait is how long what a failed start left has to end by itself.
+const sweepWait = 10 * time.Second
 
 // nothing is the start of a resource that has no command: what is up by itself may
 // have a check alone.
@@ -120,13 +211,14 @@ func (a *simple) nothing() error {
 
 // launch starts the process, and returns once it has become the command. What is
 // returned tells its end.
-func (a *simple) launch(ctx context.Context, c host.Cmd) (ended <-chan error, err error) {
+func (a *simple) launch(ctx context.Context, c host.Cmd, lock *launch.Lock) (ended <-chan error, err error) {
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	watch, err := launch.NewWatch()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, watch.Close()) }()
-	c.Files = []*os.File{watch.File()}
+	c.Files = []*os.File{watch.File(), lock.File()}
 	p, err := a.env.Host.Runner.Start(c)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
+	"github.com/holdfast-ops/holdfast/internal/linux/launch"
 	"github.com/holdfast-ops/holdfast/internal/linux/proc"
 	"github.com/holdfast-ops/holdfast/internal/om/resource/process"
 )
@@ -24,19 +25,42 @@ const (
 // processes themselves, then KILL for those that remain.
 func (a *simple) Stop(ctx context.Context) error {
 	patience := a.patience(ctx)
+	busy, err := a.launching(ctx)
+	if err != nil {
+		return err
+	}
 	if err := a.verb(ctx, a.stop, "stop", patience); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		a.env.Warnf("stop command: %s", err)
 	}
-	if err := a.terminate(ctx, patience); err != nil {
+	if err := a.terminate(ctx, patience, a.everyone); err != nil {
 		return err
+	}
+	if busy {
+		// What was being launched has ended now, unless somebody launches still.
+		if err := a.settled(ctx, statusWait); err != nil {
+			return err
+		}
+		if err := a.terminate(ctx, patience, a.everyone); err != nil {
+			return err
+		}
 	}
 	if err := os.Remove(a.record()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// launching waits for the launch in progress. It tells whether one is stuck.
+func (a *simple) launching(ctx context.Context) (stuck bool, err error) {
+	err = a.settled(ctx, settleWait)
+	if _, busy := errors.AsType[*launch.BusyError](err); busy {
+		a.env.Warnf("%s", err)
+		return true, nil
+	}
+	return false, err
 }
 
 // patience is how long the processes have to end, less than what the action has
@@ -49,12 +73,12 @@ func (a *simple) patience(ctx context.Context) time.Duration {
 	return patience
 }
 
-// terminate ends the processes, those they fork meanwhile included.
-func (a *simple) terminate(ctx context.Context, patience time.Duration) error {
+// terminate ends the processes that find finds, those they fork meanwhile included.
+func (a *simple) terminate(ctx context.Context, patience time.Duration, find func() ([]proc.Identity, error)) error {
 	soft, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		m, err := a.everyone()
+		m, err := find()
 		if err != nil || len(m) == 0 {
 			return err
 		}

@@ -181,6 +181,6 @@ func (s *Settings) Command(e resource.Env, o launch.Options) (c host.Cmd, shown 
 	}
 	o.Report = launch.ReportFD
 	c = host.Cmd{Argv: append([]string{e.Host.Self, "exec"}, o.Args()...), Env: env, Dir: "/"}
-	o.Record, o.Report = "", 0
+	o.Record, o.Lock, o.Report = "", 0, 0
 	return c, "om exec " + host.Quote(o.Args()), nil
 }

@@ -1,0 +1,269 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/launch"
+	"github.com/holdfast-ops/holdfast/internal/linux/proc"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/drivertest"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
+)
+
+// A resource never runs twice, whatever was killed, lost or left behind. What runs
+// is a program of a name of its own, by which the tests find it, without anything
+// the driver knows.
+func copying(t *testing.T, config string, log *strings.Builder) *drivertest.Fixture {
+	t.Helper()
+	f := drivertest.New(t, simple(config), log)
+	if err := os.Symlink("/bin/sleep", filepath.Join(f.Dir, "copy")); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// copies are the processes of the program, those about to become it included.
+func copies(t *testing.T, f *drivertest.Fixture) []int {
+	t.Helper()
+	return commands(t, func(line string) bool { return strings.Contains(line, filepath.Join(f.Dir, "copy")) })
+}
+
+// awaitCopy returns once the program runs.
+func awaitCopy(t *testing.T, f *drivertest.Fixture) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if len(commands(t, func(line string) bool { return strings.HasPrefix(line, filepath.Join(f.Dir, "copy")) })) > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the copy did not come")
+		}
+	}
+}
+
+func commands(t *testing.T, match func(line string) bool) []int {
+	t.Helper()
+	table, err := proc.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, p := range table {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(p.Pid) + "/cmdline")
+		if err == nil && !p.Ended() && match(string(b)) {
+			pids = append(pids, p.Pid)
+		}
+	}
+	return pids
+}
+
+func recordOf(f *drivertest.Fixture) string {
+	return filepath.Join(f.Host.Paths.Var(), "namespaces/test/svc/svc/app#1/process")
+}
+
+// runs reports whether a process is there, and not only waits to be collected.
+func runs(pid int) bool {
+	p, err := proc.Stat(pid)
+	return err == nil && !p.Ended()
+}
+
+// killMain ends the main process, if it has not ended by itself.
+func killMain(t *testing.T, f *drivertest.Fixture) {
+	t.Helper()
+	r, err := launch.ReadRecord(recordOf(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := r.Open()
+	if err != nil {
+		return
+	}
+	_ = h.Signal(syscall.SIGKILL)
+	if err := h.WaitGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLeftoversAreEndedBeforeAStart(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{
+		"of a main process killed":                  "start = true; {dir}/copy 400 & exec sleep 401\n",
+		"that left the session":                     "start = setsid {dir}/copy 402 & sleep 0.15; exit 0\n",
+		"that wrote over their environment":         "start = true; env -i {dir}/copy 403 & exec sleep 404\n",
+		"that hide where they come from":            "start = true; setsid {dir}/copy 405 & exec sleep 406\nenvironment = OPENSVC_RID=x OPENSVC_SVCPATH=y OPENSVC_ACTION=status OPENSVC_ID=z\n",
+		"that ignore the signal, killed in the end": "start = trap '' TERM; ({dir}/copy 407; sleep 408) & exec sleep 409\nstop_timeout = 300ms\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log strings.Builder
+			f := copying(t, config, &log)
+			for range 2 {
+				f.Must(instance.Start)
+				awaitCopy(t, f)
+				killMain(t, f)
+				left := copies(t, f)
+				if len(left) == 0 {
+					t.Fatal("nothing is left")
+				}
+				if s := f.Resource(); s.Status != cluster.Down || len(s.Log) != 1 || !strings.Contains(s.Log[0].Message, strconv.Itoa(left[0])) {
+					t.Errorf("status %s %v, want down, and %v named", s.Status, s.Log, left)
+				}
+
+				f.Must(instance.Start)
+
+				for _, pid := range left {
+					if runs(pid) {
+						t.Errorf("%d is left beside the new copy", pid)
+					}
+				}
+				if want := " of a former run still there: ended before the start"; !strings.Contains(log.String(), want) {
+					t.Errorf("no %q in:\n%s", want, log.String())
+				}
+				f.Must(instance.Stop)
+				if left := copies(t, f); len(left) > 0 {
+					t.Errorf("left by the stop: %v", left)
+				}
+			}
+		})
+	}
+}
+
+func TestARecordLost(t *testing.T) {
+	t.Parallel()
+	const config = "start = {dir}/copy 410\n"
+	lose := func(t *testing.T, f *drivertest.Fixture) {
+		t.Helper()
+		if err := os.Remove(recordOf(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty := func(t *testing.T, f *drivertest.Fixture) {
+		t.Helper()
+		if err := os.WriteFile(recordOf(f), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	t.Run("gone, the process is seen all the same, and a start leaves one", func(t *testing.T) {
+		t.Parallel()
+		f := copying(t, config, nil)
+		f.Must(instance.Start)
+		lose(t, f)
+		before := copies(t, f)
+		if s := f.Resource(); s.Status != cluster.Warn || len(s.Log) != 1 || !strings.Contains(s.Log[0].Message, strconv.Itoa(before[0])) {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+		f.Must(instance.Start)
+		if now := copies(t, f); len(now) != 1 || now[0] == before[0] {
+			t.Errorf("copies %v, before %v", now, before)
+		}
+		lose(t, f)
+		f.Must(instance.Stop)
+		if left := copies(t, f); len(left) > 0 {
+			t.Errorf("left by the stop: %v", left)
+		}
+	})
+
+	t.Run("emptied, it is named, a start is refused and undoes nothing, a stop ends what runs", func(t *testing.T) {
+		t.Parallel()
+		f := copying(t, config, nil)
+		f.Must(instance.Start)
+		empty(t, f)
+		before := copies(t, f)
+		if s := f.Resource(); s.Status != cluster.Warn || len(s.Log) != 1 || !strings.Contains(s.Log[0].Message, recordOf(f)) {
+			t.Errorf("status %s %v, want warn, and the file named", s.Status, s.Log)
+		}
+		err := f.Do(instance.Start)
+		if err == nil || !strings.Contains(err.Error(), recordOf(f)) || !strings.Contains(err.Error(), "process "+strconv.Itoa(before[0])) || !strings.Contains(err.Error(), "`om test/svc/svc instance stop --rid app#1` ends them") {
+			t.Errorf("start: %v", err)
+		}
+		if now := copies(t, f); len(now) != 1 || now[0] != before[0] {
+			t.Errorf("after the refused start: %v, before: %v", now, before)
+		}
+		f.Must(instance.Stop)
+		if left := copies(t, f); len(left) > 0 {
+			t.Errorf("left by the stop: %v", left)
+		}
+		if s := f.Resource(); s.Status != cluster.Down || len(s.Log) > 0 {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+	})
+
+	t.Run("emptied, and nothing runs: it is told, and does not prevent a start", func(t *testing.T) {
+		t.Parallel()
+		f := copying(t, config, nil)
+		f.Must(instance.Start)
+		killMain(t, f)
+		empty(t, f)
+		if s := f.Resource(); s.Status != cluster.Down || len(s.Log) != 1 || !strings.Contains(s.Log[0].Message, recordOf(f)) {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+		f.Must(instance.Start)
+		if s := f.Resource(); s.Status != cluster.Up || len(s.Log) > 0 {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+	})
+}
+
+func TestWhatRunsOfAFormerObject(t *testing.T) {
+	t.Parallel()
+	const config = "start = {dir}/copy 411\n"
+	f := copying(t, config, nil)
+	f.Must(instance.Start)
+	before := copies(t, f)
+	if err := f.Run(t.Context(), drivertest.Path(), instance.Request{Action: instance.Delete, Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	f.Configure(simple(config))
+	conf := filepath.Join(f.Host.Paths.Etc(), drivertest.Path().ConfigFile())
+	b, err := os.ReadFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(conf, []byte(strings.Replace(string(b), "0e745444", "1e745444", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if s := f.Resource(); s.Status != cluster.Warn || len(s.Log) != 1 || !strings.Contains(s.Log[0].Message, strconv.Itoa(before[0])) {
+		t.Errorf("status %s %v", s.Status, s.Log)
+	}
+	err = f.Do(instance.Start)
+	if err == nil || !strings.Contains(err.Error(), "process "+strconv.Itoa(before[0])+" of a former object of the same name still there: `om test/svc/svc instance stop --rid app#1` ends them") {
+		t.Errorf("start: %v", err)
+	}
+	if now := copies(t, f); len(now) != 1 || now[0] != before[0] {
+		t.Errorf("after the refused start: %v, before: %v", now, before)
+	}
+	f.Must(instance.Stop)
+	if left := copies(t, f); len(left) > 0 {
+		t.Errorf("left by the stop: %v", left)
+	}
+	f.Must(instance.Start)
+	if now := copies(t, f); len(now) != 1 {
+		t.Errorf("started again: %v", now)
+	}
+}
+
+func TestAFailedStartEndsWhatItStarted(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	f := copying(t, "start = setsid {dir}/copy 412 & exit 0\nstart_grace = 10s\n", &log)
+	for range 3 {
+		err := f.Run(t.Context(), drivertest.Path(), instance.Request{Action: instance.Start, DisableRollback: true})
+		if err == nil || !strings.Contains(err.Error(), "ended within 10s of its start") {
+			t.Errorf("start: %v", err)
+		}
+		if left := copies(t, f); len(left) > 0 {
+			t.Fatalf("left: %v\n%s", left, log.String())
+		}
+	}
+}

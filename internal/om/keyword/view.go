@@ -17,7 +17,8 @@ type view struct {
 	places  map[string]*place
 	inherit map[string]*Keyword // of DEFAULT, by option; nil values are known misses
 	built   map[tableKey][]*Table
-	drivers []*place // one section for each driver, in file order; nil until asked for
+	owners  map[string][]tableKey // the drivers that have an option; nil until asked for
+	drivers []*place              // one section for each driver, in file order; nil until asked for
 }
 
 type tableKey struct {
@@ -264,43 +265,65 @@ func (v *view) unknown(section, option string, p *place) error {
 		e.Elsewhere = "it is a keyword of " + kindList(k.Kinds) + " objects"
 		return e
 	}
+	if e.Elsewhere = v.elsewhere(option, p); e.Elsewhere != "" {
+		return e
+	}
 	var names []string
 	for _, k := range v.keywords(p) {
 		names = append(append(names, k.Name), k.Aliases...)
 	}
-	e.Elsewhere = v.elsewhere(option, p)
-	if near := nearest(option, names); near != "" && e.Elsewhere == "" {
-		e.Nearest = near
-	}
+	e.Nearest = nearest(option, names)
 	return e
 }
 
 // elsewhere tells which other sections and drivers have the option.
 func (v *view) elsewhere(option string, p *place) string {
+	if v.owners == nil {
+		v.findOwners()
+	}
 	var drivers []string
 	example := ""
+	for _, owner := range v.owners[option] {
+		d, name := owner.declared, owner.declared.Name
+		if owner.typ != "" {
+			name += "." + owner.typ
+		}
+		if name == p.driver || d == p.declared && owner.typ == "" {
+			continue
+		}
+		drivers = append(drivers, name)
+		if example == "" && d != p.declared {
+			example = d.place() + option
+		}
+	}
+	return describeElsewhere(drivers, example)
+}
+
+// findOwners lists the drivers that have each option.
+func (v *view) findOwners() {
+	v.owners = map[string][]tableKey{}
 	for i := range v.schema.Sections {
 		d := &v.schema.Sections[i]
 		for typ := range d.eachTypes() {
-			name := d.Name
-			if typ != "" {
-				name += "." + typ
-			}
-			if name == p.driver || d == p.declared && typ == "" {
-				continue
-			}
+			owner := tableKey{d, typ}
 			for _, t := range v.tables(d, typ) {
-				if k := t.Find(option); k != nil && v.schema.allows(k) {
-					drivers = append(drivers, name)
-					if example == "" && d != p.declared {
-						example = d.place() + option
+				for _, k := range t.keywords {
+					if v.schema.allows(k) {
+						v.own(owner, k)
 					}
-					break
 				}
 			}
 		}
 	}
-	return describeElsewhere(drivers, example)
+}
+
+func (v *view) own(owner tableKey, k *Keyword) {
+	for _, name := range append([]string{k.Name}, k.Aliases...) {
+		known := v.owners[name]
+		if len(known) == 0 || known[len(known)-1] != owner {
+			v.owners[name] = append(known, owner)
+		}
+	}
 }
 
 // place is how a key of the section starts.

@@ -466,6 +466,31 @@ func TestServicesSurviveTheDaemonAndEndWithAShutdown(t *testing.T) {
 	eventually(t, func() bool { return r.status(t, p) == cluster.Down })
 }
 
+func TestAShutdownStopsWhatItCan(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t)
+	r := start(t, root)
+	p := r.create(t)
+	r.orchestrate(t, api.PostObjectActionStart, p)
+	configure(t, root, "broken.conf", "[app#1]\ntype = nosuch\n")
+	eventually(t, func() bool {
+		i, err := client.Do(t.Context(), r.Client, api.GetInstance, api.InstanceOf("", svc("broken")))
+		return err == nil && i.Data.Config != nil && len(i.Data.Config.Issues) > 0
+	})
+
+	_, err := client.Do(t.Context(), r.Client, api.PostDaemonShutdown, api.DaemonShutdown{Duration: "1m"})
+
+	if err == nil || !strings.Contains(err.Error(), "broken may be left running") || strings.Contains(err.Error(), "svc1") {
+		t.Errorf("got %v", err)
+	}
+	r.ended(t)
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, root)
+	eventually(t, func() bool { return r.status(t, p) == cluster.Down })
+}
+
 func TestARestartIsAskedOfWhoeverCanDoIt(t *testing.T) {
 	t.Parallel()
 	r := start(t, newRoot(t))

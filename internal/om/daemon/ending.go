@@ -55,58 +55,79 @@ func (e *ending) again(told context.Context) bool {
 }
 
 // Shutdown stops the svc then the vol instances of the node, then the daemon. The
-// daemon stays when an instance does: somebody must watch it. Meanwhile the node
-// starts nothing.
-func (e *ending) Shutdown(ctx context.Context) (err error) {
+// daemon stays when an instance does: somebody must watch it. One that cannot even
+// be read is told, and holds nothing back: the daemon could do nothing about it.
+// Meanwhile the node starts nothing.
+func (e *ending) Shutdown(ctx context.Context) error {
 	e.log.Info("daemon shutdown")
 	e.node.set("shutting")
-	defer func() {
+	var unread []error
+	for _, kind := range []object.Kind{object.KindSvc, object.KindVol} {
+		broken, err := e.shutdownInstances(ctx, kind)
+		unread = append(unread, broken)
 		if err != nil {
 			e.node.set("idle")
-		}
-	}()
-	for _, kind := range []object.Kind{object.KindSvc, object.KindVol} {
-		if err := e.shutdownInstances(ctx, kind); err != nil {
-			return err
+			return errors.Join(append(unread, err)...)
 		}
 	}
 	e.cancel()
-	return nil
+	return errors.Join(unread...)
 }
 
-func (e *ending) shutdownInstances(ctx context.Context, kind object.Kind) error {
-	var ids []string
-	for _, p := range e.instances(kind) {
+// shutdownInstances stops the instances of a kind. Those whose configuration
+// cannot be evaluated are told apart, whatever their stop says: it may not know
+// what to stop.
+func (e *ending) shutdownInstances(ctx context.Context, kind object.Kind) (broken, err error) {
+	paths := e.instances(kind)
+	ids := make([]string, len(paths))
+	for i, p := range paths {
 		submitted, err := e.executor.Submit(ctx, executor.Job{
 			Path: p, Args: []string{"instance", string(instance.Shutdown)}, Origin: executor.OriginMonitor,
 		})
 		if err != nil {
-			return err
+			return broken, err
 		}
-		ids = append(ids, submitted.ExecID)
+		ids[i] = submitted.ExecID
 	}
-	var errs []error
-	for _, id := range ids {
+	var failed, unread []error
+	for i, id := range ids {
 		r, err := e.executor.Wait(ctx, id)
-		if err != nil {
-			return fmt.Errorf("wait for the shutdown of %s: %w", r.Path, err)
-		}
-		if r.State == executor.Failed {
-			errs = append(errs, fmt.Errorf("%s does not shut down: %s", r.Path, r.Error))
+		switch {
+		case err != nil:
+			return errors.Join(unread...), fmt.Errorf("wait for the shutdown of %s: %w", paths[i], err)
+		case e.issue(paths[i]) != "":
+			unread = append(unread, fmt.Errorf("%s may be left running, its configuration is broken: %s", paths[i], e.issue(paths[i])))
+		case r.State == executor.Failed:
+			failed = append(failed, fmt.Errorf("%s does not shut down: %s", paths[i], r.Error))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(unread...), errors.Join(failed...)
 }
 
-// instances lists the instances of this node that are not known to be down.
+// issue is why the configuration of an object cannot be evaluated, empty when it can.
+func (e *ending) issue(p object.Path) string {
+	o := e.state.View().Objects[p]
+	if o == nil {
+		return ""
+	}
+	i := o.Instances[e.node.name]
+	if i.Config == nil || len(i.Config.Issues) == 0 {
+		return ""
+	}
+	return i.Config.Issues[0]
+}
+
+// instances lists the instances of this node that are not known to be down. What
+// is seen of one whose configuration is broken says nothing.
 func (e *ending) instances(kind object.Kind) []object.Path {
 	var paths []object.Path
 	for p, o := range e.state.View().Objects {
-		if p.Kind != kind {
+		i, ok := o.Instances[e.node.name]
+		if p.Kind != kind || !ok {
 			continue
 		}
-		i, ok := o.Instances[e.node.name]
-		if ok && (i.Status == nil || i.Status.Avail != cluster.Down && i.Status.Avail != cluster.NotApplicable) {
+		down := i.Status != nil && (i.Status.Avail == cluster.Down || i.Status.Avail == cluster.NotApplicable)
+		if !down || e.issue(p) != "" {
 			paths = append(paths, p)
 		}
 	}

@@ -19,6 +19,9 @@ type Cmd struct {
 	OnLine func(stderr bool, line string)
 	// Files are open in the command, from descriptor 3 on.
 	Files []*os.File
+	// Cgroup is the directory of a control group of version 2 in which a command left
+	// running is born where that is possible: it must join it by itself elsewhere.
+	Cgroup string
 	// Capture receives the whole output of a command left running, which goes to
 	// /dev/null without it. The command keeps its own hold of the file.
 	Capture *os.File

@@ -90,12 +90,15 @@ func (runner) Start(c Cmd) (Process, error) {
 	if c.Stdin != nil || c.OnLine != nil {
 		return nil, fmt.Errorf("start %s: a command left running has neither input nor output", c.Argv[0])
 	}
-	cmd := command(context.Background(), c)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if c.Capture != nil {
-		cmd.Stdout, cmd.Stderr = c.Capture, c.Capture
-	}
-	if err := cmd.Start(); err != nil {
+	cmd, err := born(c.Cgroup, func() *exec.Cmd {
+		cmd := command(context.Background(), c)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if c.Capture != nil {
+			cmd.Stdout, cmd.Stderr = c.Capture, c.Capture
+		}
+		return cmd
+	})
+	if err != nil {
 		return nil, startError(c, err)
 	}
 	p := &process{pid: cmd.Process.Pid, ended: make(chan struct{})}

@@ -420,3 +420,16 @@ func TestPathsOfARootStayUnderIt(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandStartsWhateverItsControlGroup(t *testing.T) {
+	t.Parallel()
+	for _, group := range []string{t.TempDir(), "/no/such/group"} {
+		p, err := host.NewRunner().Start(host.Cmd{Argv: []string{"/bin/true"}, Cgroup: group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}

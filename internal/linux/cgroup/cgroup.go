@@ -13,6 +13,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/cgroups"
 	"golang.org/x/sys/unix"
@@ -95,12 +97,14 @@ func (t *Tree) Create(group string) error {
 // Join moves the running process, all its threads, into a group, which is made
 // if need be.
 func (t *Tree) Join(group string) error {
+	if t.joined(group) {
+		return nil
+	}
 	var err error
 	for range joinTries {
-		if err = t.Create(group); err != nil {
-			return err
+		if err = t.Create(group); err == nil {
+			err = cgroups.WriteCgroupProc(t.Dir(group), 0)
 		}
-		err = cgroups.WriteCgroupProc(t.Dir(group), 0)
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENODEV) {
 			break
 		}
@@ -112,8 +116,18 @@ func (t *Tree) Join(group string) error {
 	return nil
 }
 
+// joined reports whether the running process was born in the group: moving it there
+// again would cost as much as moving it.
+func (t *Tree) joined(group string) bool {
+	if !t.unified {
+		return false
+	}
+	b, err := os.ReadFile("/proc/self/cgroup")
+	return err == nil && slices.Contains(strings.Split(string(b), "\n"), "0::"+filepath.Clean("/"+group))
+}
+
 // joinTries is how often a group is made again under who removes it.
-const joinTries = 20
+const joinTries = 50
 
 // Procs lists the processes of a group and of those below it. A group that does
 // not exist has none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/app"
@@ -48,6 +49,26 @@ func TestSimpleGrouped(t *testing.T) {
 		f.Must(instance.Stop) // of what was not started by us: the group is made for it
 		if _, err := os.Stat(filepath.Join(f.Dir, "stopped")); err != nil {
 			t.Error(err)
+		}
+	})
+
+	t.Run("a process is born in its group, which moves nobody", func(t *testing.T) {
+		t.Parallel()
+		if !tree.Unified() {
+			t.Skip("only groups of version 2 can be born in")
+		}
+		var log strings.Builder
+		f := drivertest.New(t, grouped("start = /bin/sleep 300\n"), &log)
+		r := &births{Runner: f.Host.Runner}
+		f.Host.Runner = r
+		f.Must(instance.Start)
+		_, after, _ := strings.Cut(log.String(), "--pg ")
+		group, _, _ := strings.Cut(after, " ")
+		if r.group != tree.Dir(group) {
+			t.Errorf("started in %q, group %s", r.group, group)
+		}
+		if pids := procs(t, tree, group); len(pids) != 1 {
+			t.Errorf("processes %v", pids)
 		}
 	})
 
@@ -116,6 +137,18 @@ func TestSimpleGrouped(t *testing.T) {
 			t.Errorf("status %s %v", s.Status, s.Log)
 		}
 	})
+}
+
+// births remembers where processes are born.
+type births struct {
+	host.Runner
+
+	group string
+}
+
+func (b *births) Start(c host.Cmd) (host.Process, error) {
+	b.group = c.Cgroup
+	return b.Runner.Start(c)
 }
 
 func procs(t *testing.T, tree *cgroup.Tree, group string) []int {

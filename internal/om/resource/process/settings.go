@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/linux/cgroup"
 	"github.com/holdfast-ops/holdfast/internal/linux/launch"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
@@ -161,6 +162,19 @@ func (e *dataError) Unwrap() error { return e.err }
 // ExitCode is that of a failure: what is missing is not the object acted on.
 func (*dataError) ExitCode() int { return 1 }
 
+// birthplace makes the control group of a command, and returns its directory where
+// a process can be born in it; nothing elsewhere, and for no group.
+func birthplace(group string) string {
+	if group == "" {
+		return ""
+	}
+	tree, err := cgroup.Open()
+	if err != nil || !tree.Unified() || tree.Create(group) != nil {
+		return "" // the process, which joins it by itself, will say why it cannot
+	}
+	return tree.Dir(group)
+}
+
 // variableName makes a variable name of a key: "tls/server.key" is TLS_SERVER_KEY.
 func variableName(key string) string {
 	return strings.Map(func(r rune) rune {
@@ -181,6 +195,7 @@ func (s *Settings) Command(e resource.Env, o launch.Options) (c host.Cmd, shown 
 	}
 	o.Report = launch.ReportFD
 	c = host.Cmd{Argv: append([]string{e.Host.Self, "exec"}, o.Args()...), Env: env, Dir: "/"}
+	c.Cgroup = birthplace(o.Cgroup)
 	o.Record, o.Lock, o.Report = "", 0, 0
 	return c, "om exec " + host.Quote(o.Args()), nil
 }

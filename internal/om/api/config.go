@@ -144,7 +144,7 @@ var GetObjectConfig = Operation[ObjectConfigQuery, KeywordList]{
 var PatchObjectConfig = Operation[ObjectConfigChange, Committed]{
 	ID: "PatchObjectConfig", Method: "PATCH", Path: "/api/object/path/{namespace}/{kind}/{name}/config", Tag: "object config",
 	Need: rbac.NeedRoot, Errors: []int{404, 408},
-	Doc: "Change the configuration of an object in one transaction: sections deleted, keywords unset, keywords set, in this order. The result is validated before it is written, and read by the daemon before the answer. A wait that expires answers 408; the configuration is committed all the same, so do not send the change again.",
+	Doc: "Change the configuration of an object in one transaction: sections deleted, keywords unset, keywords set, in this order. The result is validated before it is written, and read by the daemon before the answer. A wait that expires answers 408; the configuration is committed all the same, so do not send the change again. " + formDoc,
 	Example: func() (ObjectConfigChange, Committed) {
 		return ObjectConfigChange{ObjectName: exampleName(), ConfigChange: ConfigChange{Set: []string{"env.foo=bar"}}}, exampleCommitted()
 	},
@@ -187,6 +187,9 @@ var GetObjectConfigKeywords = Operation[ObjectKeywordQuery, KeywordDefinitionLis
 		return ObjectKeywordQuery{ObjectName: exampleName(), KeywordQuery: KeywordQuery{Section: "app"}}, exampleDefinitions("app", "start")
 	},
 }
+
+// formDoc is said by the operations that change a configuration.
+const formDoc = "The parameters may also come in a body of type application/x-www-form-urlencoded."
 
 // sealedDoc is said by the operations that show a configuration.
 const sealedDoc = "The configurations of sec and usr objects hold sealed keys: reading them needs admin in the namespace, root in the namespace system, where the documentation of the former agent says guest. That of the cluster needs root."

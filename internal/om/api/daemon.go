@@ -158,8 +158,8 @@ var PostDaemonShutdown = Operation[DaemonShutdown, DaemonPid]{
 
 // GetDaemonExecs lists what the daemon ran and runs.
 var GetDaemonExecs = Operation[ExecQuery, ExecList]{
-	ID: "GetDaemonExecs", Method: "GET", Path: daemonPath + "/exec", Tag: "daemon", Need: rbac.NeedRoot, Errors: []int{404},
-	Doc: "List the commands the daemon runs and the last ones it ran, the oldest first. What the daemon remembers is bounded by count and by age.",
+	ID: "GetDaemonExecs", Method: "GET", Path: daemonPath + "/exec", Tag: "daemon", Need: rbac.AnyRole, Errors: []int{404},
+	Doc: "List the commands the daemon runs and the last ones it ran, the oldest first. What the daemon remembers is bounded by count and by age. " + followDoc,
 	Example: func() (ExecQuery, ExecList) {
 		return ExecQuery{NodeName: exampleNode(), State: StateFailed}, ExecList{Kind: "ExecList", Items: []Exec{exampleExecution()}}
 	},
@@ -167,8 +167,8 @@ var GetDaemonExecs = Operation[ExecQuery, ExecList]{
 
 // GetDaemonExec returns one exec, or waits for its end.
 var GetDaemonExec = Operation[WaitQuery, Exec]{
-	ID: "GetDaemonExec", Method: "GET", Path: daemonPath + "/exec/id/{id}", Tag: "daemon", Need: rbac.NeedRoot, Errors: []int{404, 408, 410},
-	Doc: "Return one exec. With wait the answer is held until it ends, 408 if it is still running by then. 410 when the daemon no longer knows the id.",
+	ID: "GetDaemonExec", Method: "GET", Path: daemonPath + "/exec/id/{id}", Tag: "daemon", Need: rbac.AnyRole, Errors: []int{404, 408, 410},
+	Doc: "Return one exec. With wait the answer is held until it ends, 408 if it is still running by then. 410 when the daemon no longer knows the id. " + followDoc,
 	Example: func() (WaitQuery, Exec) {
 		return WaitQuery{NodeName: exampleNode(), ID: exampleExec}, exampleExecution()
 	},
@@ -176,8 +176,8 @@ var GetDaemonExec = Operation[WaitQuery, Exec]{
 
 // GetDaemonOrchestrations lists orchestrations.
 var GetDaemonOrchestrations = Operation[OrchestrationQuery, OrchestrationList]{
-	ID: "GetDaemonOrchestrations", Method: "GET", Path: daemonPath + "/orchestration", Tag: "daemon", Need: rbac.NeedRoot, Errors: []int{404},
-	Doc: "List the orchestrations in progress and the last ones that ended, the oldest first.",
+	ID: "GetDaemonOrchestrations", Method: "GET", Path: daemonPath + "/orchestration", Tag: "daemon", Need: rbac.AnyRole, Errors: []int{404},
+	Doc: "List the orchestrations in progress and the last ones that ended, the oldest first. " + followDoc,
 	Example: func() (OrchestrationQuery, OrchestrationList) {
 		return OrchestrationQuery{NodeName: exampleNode()}, OrchestrationList{Kind: "OrchestrationList", Items: []Orchestration{exampleOrchestration()}}
 	},
@@ -185,12 +185,15 @@ var GetDaemonOrchestrations = Operation[OrchestrationQuery, OrchestrationList]{
 
 // GetDaemonOrchestration returns one orchestration, or waits for its end.
 var GetDaemonOrchestration = Operation[WaitQuery, Orchestration]{
-	ID: "GetDaemonOrchestration", Method: "GET", Path: daemonPath + "/orchestration/id/{id}", Tag: "daemon", Need: rbac.NeedRoot, Errors: []int{404, 408, 410},
-	Doc: "Return one orchestration. With wait the answer is held until it ends, 408 if it is still running by then. 410 when the daemon no longer knows the id.",
+	ID: "GetDaemonOrchestration", Method: "GET", Path: daemonPath + "/orchestration/id/{id}", Tag: "daemon", Need: rbac.AnyRole, Errors: []int{404, 408, 410},
+	Doc: "Return one orchestration. With wait the answer is held until it ends, 408 if it is still running by then. 410 when the daemon no longer knows the id. " + followDoc,
 	Example: func() (WaitQuery, Orchestration) {
 		return WaitQuery{NodeName: exampleNode(), ID: exampleQueued().OrchestrationID, Wait: "5m"}, exampleOrchestration()
 	},
 }
+
+// followDoc is said by the operations that follow what was asked.
+const followDoc = "Only shows what concerns the objects of the namespaces where the caller is guest: who asked may follow. The rest is for root."
 
 const daemonPath = nodePath + "/daemon"
 

@@ -66,7 +66,7 @@ type DriverItem struct {
 
 // DriverList is a list of [DriverItem].
 type DriverList struct {
-	Kind  string       `json:"kind" enum:"DriverList"`
+	Kind  string       `json:"kind" enum:"DriversList"`
 	Items []DriverItem `json:"items"`
 }
 
@@ -92,34 +92,6 @@ type NodeConfigFile struct {
 type NodeKeywordQuery struct {
 	NodeName
 	KeywordQuery
-}
-
-// NodeAction is an action on a node.
-type NodeAction struct {
-	NodeName
-	SessionID string `query:"session_id" doc:"Session the run belongs to; one is made when absent."`
-}
-
-// NodeActionAccepted names the run of an action on a node.
-type NodeActionAccepted struct {
-	SessionID string `json:"session_id" format:"uuid" example:"7b9772c8-9a5e-4f7e-8c3d-3f1d3c1b8f10"`
-	ExecID    string `json:"exec_id" format:"uuid" example:"d29abc32-2c0b-45ff-b639-508d5c19fbee"`
-}
-
-// PostPeerActionFreeze freezes a node.
-var PostPeerActionFreeze = nodeAction("Freeze", "freeze", "Freeze the node: its daemon acts on nothing by itself.")
-
-// PostPeerActionUnfreeze unfreezes a node.
-var PostPeerActionUnfreeze = nodeAction("Unfreeze", "unfreeze", "Let the daemon of the node act by itself again.")
-
-func nodeAction(id, action, doc string) Operation[NodeAction, NodeActionAccepted] {
-	return Operation[NodeAction, NodeActionAccepted]{
-		ID: "PostPeerAction" + id, Method: "POST", Path: nodePath + "/action/" + action, Tag: "node", Need: rbac.NeedRoot, Errors: []int{404, 503},
-		Doc: doc + " Answers at once with the session and the run; GET …/daemon/exec/id/{id}?wait=5m holds until the run ends.",
-		Example: func() (NodeAction, NodeActionAccepted) {
-			return NodeAction{NodeName: exampleNode()}, NodeActionAccepted{SessionID: exampleSession, ExecID: exampleExec}
-		},
-	}
 }
 
 // GetNodes lists the nodes.
@@ -158,7 +130,7 @@ var GetNodeDrivers = Operation[NodeName, DriverList]{
 	ID: "GetNodeDriver", Method: "GET", Path: nodePath + "/drivers", Tag: "node", Need: rbac.NeedRoot, Errors: []int{404},
 	Doc: "List the resource drivers the agent of the node has.",
 	Example: func() (NodeName, DriverList) {
-		return exampleNode(), DriverList{Kind: "DriverList", Items: []DriverItem{
+		return exampleNode(), DriverList{Kind: "DriversList", Items: []DriverItem{
 			{Kind: "DriverItem", Meta: NodeMeta{Node: "node1"}, Data: DriverData{Name: "app.simple"}},
 		}}
 	},
@@ -177,7 +149,7 @@ var GetNodeConfig = Operation[NodeConfigQuery, KeywordList]{
 // PatchNodeConfig changes the configuration of a node.
 var PatchNodeConfig = Operation[NodeConfigChange, Committed]{
 	ID: "PatchNodeConfig", Method: "PATCH", Path: nodePath + "/config", Tag: "node config", Need: rbac.NeedRoot, Errors: []int{404},
-	Doc: "Change the configuration of the node in one transaction.",
+	Doc: "Change the configuration of the node in one transaction. " + formDoc,
 	Example: func() (NodeConfigChange, Committed) {
 		return NodeConfigChange{NodeName: exampleNode(), ConfigChange: ConfigChange{Set: []string{"node.env=PRD"}}}, exampleCommitted()
 	},

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,6 +37,35 @@ func Glob(pattern, text string) bool {
 		p, t = star+1, resume
 	}
 	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// CheckGlob refuses the patterns that [Glob] takes literally where a set was
+// meant: they match nothing.
+func CheckGlob(pattern string) error {
+	if unclosed(pattern) {
+		return errors.New("the bracket is not closed: write [...], names hold none")
+	}
+	return nil
+}
+
+// unclosed reports whether a bracket of pattern is not closed, or closes nothing.
+func unclosed(pattern string) bool {
+	for len(pattern) > 0 {
+		n := 1
+		switch pattern[0] {
+		case '[':
+			var closed bool
+			if n, _, closed = matchSet(pattern, 0); !closed {
+				return true
+			}
+		case ']':
+			return true
+		case '\\':
+			n = min(2, len(pattern))
+		}
+		pattern = pattern[n:]
+	}
+	return false
 }
 
 // matchOne matches the first character of text, which is not empty, with the

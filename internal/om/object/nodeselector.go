@@ -77,7 +77,7 @@ func parseNodeElement(word string) (nodeElement, error) {
 	}
 	name := strings.ToLower(word)
 	if HasGlob(name) {
-		return nodeElement{name: name, isGlob: true}, nil
+		return nodeElement{name: name, isGlob: true}, CheckGlob(name)
 	}
 	if !nodePattern.MatchString(name) {
 		return nodeElement{}, fmt.Errorf("%q is not a node name: it holds only letters, digits, dashes, dots and underscores", word)

@@ -99,7 +99,7 @@ func parseElement(text string, intersected bool) (e element, err error) {
 	case hasOperator(e.text):
 		e.matcher, err = parseExpression(e.text)
 	case HasGlob(e.text):
-		e.matcher = parseGlob(e.text)
+		e.matcher, err = parseGlob(e.text)
 	default:
 		e.matcher, err = parseExact(e.text, e.negated || intersected)
 	}
@@ -107,7 +107,14 @@ func parseElement(text string, intersected bool) (e element, err error) {
 }
 
 // parseGlob completes a pattern written as a path of one or two parts.
-func parseGlob(text string) glob {
+func parseGlob(text string) (matcher, error) {
+	if err := CheckGlob(text); err != nil {
+		return nil, err
+	}
+	return completeGlob(text), nil
+}
+
+func completeGlob(text string) glob {
 	switch parts := strings.Split(text, "/"); {
 	case text == "*":
 		return glob{"*/" + string(KindSvc) + "/*"}

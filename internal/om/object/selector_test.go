@@ -240,6 +240,9 @@ func TestABadSelectorNamesTheElementAndItsPosition(t *testing.T) {
 		"app*.x=1":     {"is not a keyword"},
 		"app.timeout>": {"nothing to compare"},
 		"name~":        {"nothing to compare"},
+		"[":            {"bracket", "not closed"},
+		"a,w[a-":       {`element "w[a-"`, "at character 3", "not closed"},
+		"a]":           {"not closed"},
 		"ip:host":      {"takes no value", `"ip=host"`},
 		"-":            {"name"},
 	} {

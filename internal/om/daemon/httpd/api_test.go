@@ -157,6 +157,22 @@ func TestConfigurationFiles(t *testing.T) {
 	}
 }
 
+func TestAClusterThatCannotLiveIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.local(t)
+	detail := refused(t, c, api.PatchClusterConfig, api.ConfigChange{Unset: []string{"cluster.secret"}}, http.StatusBadRequest)
+	if !strings.Contains(detail, "cluster.secret") {
+		t.Error(detail)
+	}
+	detail = refused(t, c, api.PutClusterConfigFile, api.ClusterConfigFile{RawBody: []byte("[cluster]\nnodes = node9\n")}, http.StatusBadRequest)
+	for _, key := range []string{"cluster.secret", "cluster.id", "cluster.name", "cluster.nodes"} {
+		if !strings.Contains(detail, key) {
+			t.Errorf("%s is not named: %s", key, detail)
+		}
+	}
+}
+
 func TestGoals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -178,30 +194,6 @@ func TestGoals(t *testing.T) {
 		"deleted svc1", "abort svc1", "restarted svc1", "restarted svc1 force",
 	}
 	if diff := cmp.Diff(want, f.deeds.all()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestFreezingANodeIsACommandOfTheNode(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	c := f.local(t)
-
-	if got := do(t, c, api.PostClusterActionFreeze, api.None{}).OrchestrationID; got == "" || got != f.deeds.jobs[0].OrchestrationID {
-		t.Errorf("orchestration %q, jobs %+v", got, f.deeds.jobs)
-	}
-	if got := do(t, c, api.PostPeerActionUnfreeze, api.NodeAction{SessionID: runningID}); got.SessionID != runningID || got.ExecID == "" {
-		t.Errorf("accepted %+v", got)
-	}
-	refused(t, c, api.PostPeerActionFreeze, api.NodeAction{SessionID: "me"}, http.StatusBadRequest)
-	refused(t, c, api.PostPeerActionFreeze, api.NodeAction{NodeName: api.NodeName{Node: "elsewhere"}}, http.StatusNotFound)
-
-	f.deeds.jobs[0].OrchestrationID = ""
-	want := []executor.Job{
-		{Origin: executor.OriginAPI, Args: []string{"node", "freeze"}},
-		{Origin: executor.OriginAPI, Args: []string{"node", "unfreeze"}, SessionID: runningID},
-	}
-	if diff := cmp.Diff(want, f.deeds.jobs); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -404,7 +396,41 @@ func TestTheAgentTellsItsDaemon(t *testing.T) {
 	if info := do(t, c, api.GetInstanceResourceInfo, api.InstanceOf("", p)).Items; len(info) != 1 || info[0].Key != "driver" {
 		t.Errorf("info %+v", info)
 	}
+	progress := func(session, state string) {
+		t.Helper()
+		refused(t, c, api.PostInstanceProgress, api.InstanceProgress{ObjectName: api.Named(p), Body: api.Progress{SessionID: session, State: state}}, http.StatusBadRequest)
+	}
+	progress("", "starting")
+	progress("me", "starting")
+	progress(runningID, "")
+	progress(runningID, "happy")
+	refused(t, c, api.PostInstanceStatus, api.InstanceStatusPost{ObjectName: api.Named(p)}, http.StatusBadRequest)
+	if got := do(t, c, api.GetInstance, api.InstanceOf("", p)).Data.Status; got == nil || got.Avail != cluster.Up {
+		t.Errorf("an empty status became %+v", got)
+	}
 	refused(t, f.remote(t, "root"), api.PostInstanceStatus, api.InstanceStatusPost{ObjectName: api.Named(p)}, http.StatusForbidden)
+}
+
+func TestWhoAskedMayFollow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for grants, sees := range map[string]bool{"guest": true, "guest:root": true, "operator:root": true, "guest:ns1": false, "join": false} {
+		c := f.remote(t, grants)
+		if got := len(do(t, c, api.GetDaemonExecs, api.ExecQuery{}).Items) > 0; got != sees {
+			t.Errorf("%s sees execs: %t", grants, got)
+		}
+		if got := len(do(t, c, api.GetDaemonOrchestrations, api.OrchestrationQuery{Selector: "svc1,svc2"}).Items) > 0; got != sees {
+			t.Errorf("%s sees orchestrations: %t", grants, got)
+		}
+		if sees {
+			do(t, c, api.GetDaemonExec, api.WaitQuery{ID: knownID, Wait: "1m"})
+			do(t, c, api.GetDaemonOrchestration, api.WaitQuery{ID: knownID})
+			continue
+		}
+		// As one that never was, and at once.
+		refused(t, c, api.GetDaemonExec, api.WaitQuery{ID: runningID, Wait: "1h"}, http.StatusGone)
+		refused(t, c, api.GetDaemonOrchestration, api.WaitQuery{ID: runningID, Wait: "1h"}, http.StatusGone)
+	}
 }
 
 func TestTheDaemonEndsWhenAsked(t *testing.T) {
@@ -434,7 +460,15 @@ func TestWrongRequestsAreRefusedWithTheirReason(t *testing.T) {
 		word           string
 	}{
 		{"GET", "/api/object?paht=x", 400, "paht"},
-		{"GET", "/api/object?path=%5B", 200, ""},
+		{"GET", "/api/object?path=%5B", 400, "["},
+		{"GET", "/api/object?path=a%2C%5Bb", 400, "[b"},
+		{"GET", "/api/resource?resource=%5B", 400, "["},
+		{"GET", "/api/node?node=%5B", 400, "["},
+		{"GET", "/api/cluster/config?impersonate=node9&evaluate=true", 400, "node9"},
+		{"GET", "//api/object", 404, "no such operation"},
+		{"GET", "/api//object", 404, "no such operation"},
+		{"GET", "/api/object/", 404, "no such operation"},
+		{"GET", "/api/object?" + strings.Repeat("x", 70<<10), 431, "headers"},
 		{"GET", "/api/object?path=a%2B%2Bb", 400, "a++b"},
 		{"GET", "/api/object/path", 400, "path"},
 		{"GET", "/api/object/path?path=nope", 404, "nope"},

@@ -3,9 +3,11 @@ package httpd
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	urlpath "path"
 	"strings"
 	"time"
 
@@ -55,10 +57,21 @@ func mayRead(ctx context.Context, namespace string) bool {
 // is only told to those who are known.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("OM-Served-By", s.o.Node)
+	s.limitReads(w, r)
+	if tooLarge(r) {
+		refuse(w, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send long parameters in a body", headerLimit)))
+		return
+	}
 	p := s.authenticate(r)
-	if _, pattern := s.mux.Handler(r); pattern == "" {
+	if !s.hasRoute(r) {
 		s.refuseRoute(w, r, p)
 		return
+	}
+	if p.Caller().Known {
+		if problem := readForm(r); problem != nil {
+			refuse(w, problem)
+			return
+		}
 	}
 	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey, p)))
 }
@@ -77,11 +90,11 @@ func (s *Server) authenticate(r *http.Request) auth.Principal {
 		}
 		return p
 	}
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return auth.Principal{}
 	}
-	p, err := s.o.Tokens.Verify(token, time.Now())
+	p, err := s.o.Tokens.Verify(strings.TrimLeft(token, " "), time.Now())
 	if err != nil {
 		s.o.Log.Debug("token refused", slog.String("peer", r.RemoteAddr), slog.Any("err", err))
 	}
@@ -124,6 +137,11 @@ func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p auth.Prin
 	} else {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	refuse(w, problem)
+}
+
+// refuse answers a problem before any operation is known.
+func refuse(w http.ResponseWriter, problem *api.Problem) {
 	data, err := json.Marshal(problem)
 	if err != nil {
 		data = nil // the status says it
@@ -134,12 +152,18 @@ func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p auth.Prin
 	_, _ = w.Write(data) // the caller is gone
 }
 
+// hasRoute reports whether r is an operation. A path that is not as short as it
+// can be is none: mux would redirect it, which tells whether it exists.
+func (s *Server) hasRoute(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return pattern != "" && r.URL.Path == urlpath.Clean(r.URL.Path)
+}
+
 // methods lists the methods the path of r has operations for.
 func (s *Server) methods(r *http.Request) []string {
 	var allowed []string
 	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut} {
-		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
-		if _, pattern := s.mux.Handler(other); pattern != "" {
+		if s.hasRoute(&http.Request{Method: method, URL: r.URL, Host: r.Host}) {
 			allowed = append(allowed, method)
 		}
 	}

@@ -23,6 +23,8 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/auth"
 	"github.com/holdfast-ops/holdfast/internal/om/client"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
@@ -202,6 +204,9 @@ func TestAStrangerLearnsNothing(t *testing.T) {
 		"an object that does not exist":  {"/api/object/path/root/svc/nope", ""},
 		"another node":                   {"/api/node/name/node9/ping", ""},
 		"a path that is none":            {"/api/nope", ""},
+		"a path that could be shorter":   {"//api/object", ""},
+		"another one, that is none":      {"//nope", ""},
+		"a path with dots":               {"/api/../api/object", ""},
 		"a wrong parameter":              {"/api/object?nope=1", ""},
 		"the token of another authority": {"/api/object", "Bearer " + otherToken(t)},
 	} {
@@ -254,6 +259,38 @@ func TestATokenForAUserHasTheGrantsOfTheUser(t *testing.T) {
 	refused(t, f.local(t), api.PostAuthToken, api.TokenQuery{AccessDuration: "30d"}, http.StatusBadRequest)
 	refused(t, f.local(t), api.PostAuthToken, api.TokenQuery{AccessDuration: "0s"}, http.StatusBadRequest)
 	refused(t, f.local(t), api.PostAuthToken, api.TokenQuery{Role: []string{"emperor"}}, http.StatusBadRequest)
+}
+
+func TestTheSchemeHasNoCase(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, scheme := range []string{"bearer ", "BEARER ", "Bearer  "} {
+		if got := f.plain(t, "GET", "/api/auth/whoami", scheme+f.token(t, "guest"), nil); got.Status != http.StatusOK {
+			t.Errorf("%q: status %d", scheme, got.Status)
+		}
+	}
+}
+
+func TestTheKeysOfTheNodesAreForRoot(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.state.SetNodeConfig(node1, cluster.NodeConfig{Env: "PRD", PRKey: "0xsesame", SSHKey: "open-sesame"})
+	published := event.NodeConfigUpdated{Node: node1, Config: cluster.NodeConfig{PRKey: "0xsesame", SSHKey: "open-sesame"}}
+	for grants, sees := range map[string]bool{"guest": false, "admin": false, "root": true} {
+		c := f.remote(t, grants)
+		if n := do(t, c, api.GetClusterStatus, api.ClusterStatusQuery{}).Cluster.Node[node1].Config; (n.PRKey+n.SSHKey != "") != sees || n.Env != "PRD" {
+			t.Errorf("%s: status %+v", grants, n)
+		}
+		replayed := f.listen(t, c, api.EventQuery{Replay: true, Limit: 1, Filter: []string{"NodeConfigUpdated"}})
+		if e := next(t, replayed); strings.Contains(string(e.Data), "sesame") != sees || !strings.Contains(string(e.Data), "PRD") {
+			t.Errorf("%s: replay %s", grants, e.Data)
+		}
+		live := f.listen(t, c, api.EventQuery{Filter: []string{"NodeConfigUpdated"}})
+		f.bus.Publish(published)
+		if e := next(t, live); strings.Contains(string(e.Data), "sesame") != sees || !strings.Contains(string(e.Data), `"node":"node1"`) {
+			t.Errorf("%s: live %s", grants, e.Data)
+		}
+	}
 }
 
 func TestTheSocketIsForRootAndTheOwner(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -124,6 +126,9 @@ func (s *Server) keywords(p object.Path, q api.ConfigQuery) (api.KeywordList, er
 	if as == "" {
 		as = s.o.Node
 	}
+	if err := s.isNode(as); err != nil {
+		return api.KeywordList{}, err
+	}
 	if _, err := s.o.Store.Load(p); err != nil {
 		return api.KeywordList{}, err
 	}
@@ -139,6 +144,21 @@ func (s *Server) keywords(p object.Path, q api.ConfigQuery) (api.KeywordList, er
 		}
 	}
 	return list, nil
+}
+
+// isNode refuses the names that are not those of nodes of the cluster.
+func (s *Server) isNode(name string) error {
+	if name == s.o.Node {
+		return nil
+	}
+	c, err := s.o.Store.Cluster()
+	if err != nil {
+		return err
+	}
+	if known := slices.Concat(c.Nodes, c.DRPNodes); !slices.Contains(known, name) {
+		return badRequest(fmt.Errorf("query.impersonate: %s is not a node of the cluster: use %s", name, strings.Join(known, ", ")))
+	}
+	return nil
 }
 
 // change applies one transaction, then has the daemon read the result, so that

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
 
 func (s *Server) postDaemonStop(context.Context, *api.NodeName) (api.DaemonPid, error) {
@@ -47,7 +48,7 @@ func (s *Server) getDaemonExecs(ctx context.Context, in *api.ExecQuery) (api.Exe
 	for _, r := range s.o.Executor.Records(nil) {
 		e := exec(r)
 		if equals(in.State, e.State) && equals(in.Origin, e.Origin) && equals(in.SessionID, e.SessionID) &&
-			equals(in.ExecID, e.ExecID) && equals(in.OrchestrationID, e.OrchestrationID) && chosen(r.Path) {
+			equals(in.ExecID, e.ExecID) && equals(in.OrchestrationID, e.OrchestrationID) && chosen(r.Path) && mayFollow(ctx, r.Path) {
 			list.Items = append(list.Items, e)
 		}
 	}
@@ -55,7 +56,10 @@ func (s *Server) getDaemonExecs(ctx context.Context, in *api.ExecQuery) (api.Exe
 }
 
 func (s *Server) getDaemonExec(ctx context.Context, in *api.WaitQuery) (api.Exec, error) {
-	r, err := await(ctx, in, "exec", s.o.Executor.Record, s.o.Executor.Wait)
+	r, err := await(ctx, in, awaited[executor.Record]{
+		what: "exec", node: s.o.Node, now: s.o.Executor.Record, end: s.o.Executor.Wait,
+		of: func(r executor.Record) object.Path { return r.Path },
+	})
 	if err != nil {
 		return api.Exec{}, err
 	}
@@ -69,7 +73,7 @@ func (s *Server) getDaemonOrchestrations(ctx context.Context, in *api.Orchestrat
 	}
 	list := api.OrchestrationList{Kind: "OrchestrationList", Items: []api.Orchestration{}}
 	for _, o := range s.o.Monitor.Orchestrations() {
-		if equals(in.State, o.State) && chosen(o.Path) {
+		if equals(in.State, o.State) && chosen(o.Path) && mayFollow(ctx, o.Path) {
 			list.Items = append(list.Items, orchestration(o))
 		}
 	}
@@ -77,26 +81,51 @@ func (s *Server) getDaemonOrchestrations(ctx context.Context, in *api.Orchestrat
 }
 
 func (s *Server) getDaemonOrchestration(ctx context.Context, in *api.WaitQuery) (api.Orchestration, error) {
-	o, err := await(ctx, in, "orchestration", s.o.Monitor.Orchestration, s.o.Monitor.Wait)
+	o, err := await(ctx, in, awaited[monitor.Orchestration]{
+		what: "orchestration", node: s.o.Node, now: s.o.Monitor.Orchestration, end: s.o.Monitor.Wait,
+		of: func(o monitor.Orchestration) object.Path { return o.Path },
+	})
 	if err != nil {
 		return api.Orchestration{}, err
 	}
 	return orchestration(o), nil
 }
 
-// await returns what is known of an id now or, with a wait, at its end.
-func await[T any](ctx context.Context, in *api.WaitQuery, what string, now func(string) (T, error), end func(context.Context, string) (T, error)) (v T, err error) {
+// mayFollow reports whether the caller may follow what happens to an object; to
+// the node, for the zero path.
+func mayFollow(ctx context.Context, p object.Path) bool {
+	if p.IsZero() {
+		return principal(ctx).Grants.Has(rbac.Root)
+	}
+	return mayRead(ctx, p.Namespace)
+}
+
+// awaited is a kind of thing that has an id, an object and an end.
+type awaited[T any] struct {
+	what, node string
+	now        func(id string) (T, error)
+	end        func(ctx context.Context, id string) (T, error)
+	of         func(T) object.Path
+}
+
+// await returns what is known of an id now or, with a wait, at its end. What the
+// caller may not follow is not known, as in the lists.
+func await[T any](ctx context.Context, in *api.WaitQuery, a awaited[T]) (v T, err error) {
 	limited, cancel, err := within(ctx, "wait", in.Wait)
 	if err != nil {
 		return v, err
 	}
 	defer cancel()
-	if in.Wait == "" {
-		return now(in.ID)
+	if v, err = a.now(in.ID); err == nil && !mayFollow(ctx, a.of(v)) {
+		var nothing T
+		return nothing, &executor.ForgottenError{What: a.what, ID: in.ID, Node: a.node}
 	}
-	v, err = end(limited, in.ID)
+	if in.Wait == "" || err != nil {
+		return v, err
+	}
+	v, err = a.end(limited, in.ID)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return v, api.NewProblem(http.StatusRequestTimeout, fmt.Sprintf("%s %s is still running after %s", what, in.ID, in.Wait))
+		return v, api.NewProblem(http.StatusRequestTimeout, fmt.Sprintf("%s %s is still running after %s", a.what, in.ID, in.Wait))
 	}
 	return v, err
 }

@@ -38,6 +38,11 @@ func (s *Server) getDaemonEvents(ctx context.Context, in *api.EventQuery) (body,
 	}
 	return func(c huma.Context, status int) {
 		defer cancel()
+		if c.Method() == http.MethodHead {
+			c.SetHeader("Content-Type", sse.ContentType)
+			c.SetStatus(status)
+			return // a stream nobody reads has no end
+		}
 		allowed := readable(reader.Caller())
 		subscription := s.o.Bus.Subscribe("events of "+reader.Name, allowed)
 		defer subscription.Close()
@@ -46,7 +51,7 @@ func (s *Server) getDaemonEvents(ctx context.Context, in *api.EventQuery) (body,
 		c.SetHeader("Cache-Control", "no-store")
 		c.SetStatus(status)
 		_, w := humago.Unwrap(c)
-		st := &stream{w: w, out: sse.NewWriter(w), match: match, limit: in.Limit}
+		st := &stream{w: w, out: sse.NewWriter(w), match: match, limit: in.Limit, isRoot: reader.Grants.Has(rbac.Root)}
 		if in.Replay || in.Cache {
 			s.replay(st, allowed)
 		}
@@ -113,13 +118,19 @@ type stream struct {
 	match func(*event.Envelope) bool
 	limit int64 // 0: none
 	sent  int64
+
+	isRoot bool // sees the keys of the nodes
 }
 
 // send writes an event, when it is selected, and reports whether more may follow.
 func (st *stream) send(e *event.Envelope) bool {
+	if !st.isRoot {
+		e = withoutKeys(e)
+	}
 	if !st.match(e) {
 		return true
 	}
+	limitWrites(st.w) // a long event leaves before the flush
 	err := st.out.Event(sse.Event{ID: strconv.FormatInt(st.sent, 10), Name: e.Kind, Data: e.Data()})
 	st.sent++
 	return err == nil && !st.full()
@@ -146,15 +157,24 @@ func (st *stream) follow(ctx context.Context, events *bus.Subscription) {
 				return
 			}
 		case e, ok := <-events.C():
-			more := ok && st.send(e)
+			more := ok && st.send(counted(e, events))
 			for more && len(events.C()) > 0 {
-				more = st.send(<-events.C())
+				more = st.send(counted(<-events.C(), events))
 			}
 			if st.flush() != nil || !more {
 				return
 			}
 		}
 	}
+}
+
+// counted returns e or, when it tells that events were lost, how many were by
+// now: more are between the moment the queue was full and its reading.
+func counted(e *event.Envelope, events *bus.Subscription) *event.Envelope {
+	if _, ok := e.Event.(event.Gap); !ok {
+		return e
+	}
+	return event.New(event.Gap{Lost: events.Lost()}, e.At, e.Seq)
 }
 
 // replay writes the present state as events.

@@ -1,6 +1,7 @@
 package httpd_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -230,14 +231,23 @@ func TestAStuckReaderDelaysNobody(t *testing.T) {
 	if err := stuck.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	read := make([]byte, 0, 16<<20)
-	buffer := make([]byte, 1<<16)
-	for !strings.Contains(string(read[max(0, len(read)-2*len(buffer)):]), "event: "+api.Resync+"\n") {
-		got, err := stuck.Read(buffer)
-		if err != nil {
-			t.Fatalf("after %d bytes: %v", len(read), err)
+	read := bufio.NewScanner(stuck)
+	read.Buffer(nil, 1<<20)
+	got, missed := 0, 0
+	for missed == 0 && read.Scan() {
+		switch line := read.Text(); {
+		case line == "event: ObjectStatusUpdated":
+			got++
+		case line == "event: "+api.Resync:
+			read.Scan() // id
+			read.Scan() // data
+			if _, err := fmt.Sscanf(read.Text(), `data: {"labels":{},"lost":%d}`, &missed); err != nil {
+				t.Fatalf("%s: %v", read.Text(), err)
+			}
 		}
-		read = append(read, buffer[:got]...)
+	}
+	if got+missed != n {
+		t.Errorf("read %d events of %d and told %d are lost", got, n, missed)
 	}
 }
 

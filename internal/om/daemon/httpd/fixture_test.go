@@ -28,6 +28,9 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
+// stall is how long a test waits for a body that makes no progress.
+const stall = 300 * time.Millisecond
+
 // node1 is the node of the fixtures.
 const node1 = "node1"
 
@@ -70,7 +73,7 @@ func newFixtureAt(tb testing.TB, root string) *fixture {
 	f.deeds = &deeds{}
 	f.state.SetNodeStatus(node1, cluster.NodeStatus{Agent: "test"})
 	f.server = httpd.New(httpd.Options{
-		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens,
+		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens, Stall: stall,
 		State: f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Ending: ending{f.deeds},
 	})

@@ -2,16 +2,20 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
 // eachInstance calls f for the instances designated, in order of path and node.
@@ -73,6 +77,9 @@ func (s *Server) getInstance(_ context.Context, in *api.InstanceName) (api.Insta
 }
 
 func (s *Server) getResources(ctx context.Context, in *api.ResourceQuery) (api.ResourceList, error) {
+	if err := object.CheckGlob(in.Resource); err != nil {
+		return api.ResourceList{}, badRequest(fmt.Errorf("query.resource: %q: %w", in.Resource, err))
+	}
 	list := api.ResourceList{Kind: "ResourceList", Items: []api.ResourceItem{}}
 	err := s.eachInstance(ctx, in.Path, in.Node, func(p object.Path, node string, i cluster.Instance) {
 		for _, rid := range resourceIDs(i) {
@@ -165,6 +172,12 @@ func (s *Server) postInstanceProgress(ctx context.Context, in *api.InstanceProgr
 	if err != nil {
 		return api.None{}, err
 	}
+	if _, err := uuid.Parse(in.Body.SessionID); err != nil {
+		return api.None{}, badRequest(fmt.Errorf("body.session_id: %q is no uuid", in.Body.SessionID))
+	}
+	if !slices.Contains(orchestrate.States(), in.Body.State) {
+		return api.None{}, badRequest(fmt.Errorf("body.state: %q is no state of an instance: use one of %s", in.Body.State, strings.Join(orchestrate.States(), ", ")))
+	}
 	return api.None{}, s.o.Monitor.Progress(ctx, p, in.Body.SessionID, in.Body.State, in.Body.IsPartial)
 }
 
@@ -173,9 +186,25 @@ func (s *Server) postInstanceStatus(_ context.Context, in *api.InstanceStatusPos
 	if err != nil {
 		return api.None{}, err
 	}
+	if err := checkStatus(in.Body); err != nil {
+		return api.None{}, badRequest(err)
+	}
 	s.o.Bus.Publish(event.InstanceStatusPost{Path: p, Node: s.o.Node, Status: in.Body})
 	if !s.o.State.SetInstanceStatus(p, s.o.Node, in.Body) {
 		return api.None{}, fmt.Errorf("status of %s: %w", p, &instance.NotFoundError{Path: p, Node: s.o.Node})
 	}
 	return api.None{}, nil
+}
+
+// checkStatus refuses a status that says nothing: decoding has checked its words.
+func checkStatus(i cluster.InstanceStatus) error {
+	if i.Resources == nil && i.Avail == cluster.Undef && i.Overall == cluster.Undef && i.UpdatedAt.IsZero() {
+		return errors.New("body: no status: avail, overall and resources are all missing")
+	}
+	for rid := range i.Resources {
+		if group, _, _ := strings.Cut(rid, "#"); group == "" {
+			return fmt.Errorf("body.resources: %q is no resource id", rid)
+		}
+	}
+	return nil
 }

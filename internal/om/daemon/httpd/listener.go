@@ -22,7 +22,6 @@ const (
 	headerTimeout = 10 * time.Second // to send the headers of a request
 	idleTimeout   = 2 * time.Minute  // of a connection without a request
 	closeTimeout  = 5 * time.Second  // for requests in progress to end when the daemon does
-	maxHeader     = 64 << 10
 )
 
 // ListenSocket makes the unix socket at path, in a directory only its owner enters.
@@ -66,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{
-		Handler: s, Protocols: protocols, MaxHeaderBytes: maxHeader,
+		Handler: s, Protocols: protocols, MaxHeaderBytes: 4 * headerLimit,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return requests },

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
 )
 
 func (s *Server) getNodes(_ context.Context, in *api.NodeQuery) (api.NodeList, error) {
@@ -19,6 +21,36 @@ func (s *Server) getNodes(_ context.Context, in *api.NodeQuery) (api.NodeList, e
 		list.Items = append(list.Items, api.NodeItem{Kind: "NodeItem", Meta: api.NodeMeta{Node: name}, Data: *v.Nodes[name]})
 	}
 	return list, nil
+}
+
+// withoutKeys is an event as a reader who is not root sees it.
+func withoutKeys(e *event.Envelope) *event.Envelope {
+	updated, ok := e.Event.(event.NodeConfigUpdated)
+	if !ok {
+		return e
+	}
+	updated.Config = publicConfig(updated.Config)
+	public := event.New(updated, e.At, e.Seq)
+	public.Labels = e.Labels
+	return public
+}
+
+// publicNodes are the nodes as a caller who is not root sees them.
+func publicNodes(nodes map[string]*cluster.Node) map[string]*cluster.Node {
+	public := make(map[string]*cluster.Node, len(nodes))
+	for name, n := range nodes {
+		seen := *n
+		seen.Config = publicConfig(n.Config)
+		public[name] = &seen
+	}
+	return public
+}
+
+// publicConfig leaves out the keys of a node: who holds the reservation key of a
+// disk may take the disk.
+func publicConfig(c cluster.NodeConfig) cluster.NodeConfig {
+	c.PRKey, c.SSHKey = "", ""
+	return c
 }
 
 func (s *Server) getNodesInfo(context.Context, *api.None) (api.NodesInfo, error) {
@@ -42,7 +74,7 @@ func (s *Server) getNodePing(context.Context, *api.NodeName) (api.None, error) {
 }
 
 func (s *Server) getNodeDrivers(context.Context, *api.NodeName) (api.DriverList, error) {
-	list := api.DriverList{Kind: "DriverList", Items: []api.DriverItem{}}
+	list := api.DriverList{Kind: "DriversList", Items: []api.DriverItem{}}
 	for _, spec := range s.o.Drivers.Specs() {
 		list.Items = append(list.Items, api.DriverItem{
 			Kind: "DriverItem", Meta: api.NodeMeta{Node: s.o.Node}, Data: api.DriverData{Name: spec.ID()},

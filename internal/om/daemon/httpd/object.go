@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
 
 type objectQuery struct {
@@ -31,12 +32,20 @@ func (s *Server) getObjects(ctx context.Context, in *objectQuery) (body, error) 
 	all := s.encoded.join(items)
 	return func(c huma.Context, status int) {
 		c.SetHeader("ETag", all.tag)
-		if in.IfNoneMatch == all.tag {
+		if holds(in.IfNoneMatch, all.tag) {
 			c.SetStatus(http.StatusNotModified)
 			return
 		}
 		writeBytes(c, status, "application/json", all.data)
 	}, nil
+}
+
+// holds reports whether an If-None-Match header names a tag. The comparison is
+// the weak one, that RFC 9110 asks for.
+func holds(header, tag string) bool {
+	return header != "" && matchesList(header, func(word string) bool {
+		return word == "*" || strings.TrimPrefix(word, "W/") == tag
+	})
 }
 
 func (s *Server) getObjectPaths(ctx context.Context, in *api.ObjectPathQuery) (api.ObjectPaths, error) {
@@ -74,11 +83,15 @@ func (s *Server) getClusterStatus(ctx context.Context, in *api.ClusterStatusQuer
 	if err != nil {
 		return nil, err
 	}
+	nodes := v.Nodes
+	if !principal(ctx).Grants.Has(rbac.Root) {
+		nodes = publicNodes(nodes)
+	}
 	head, err := json.Marshal(struct {
 		Config cluster.Config           `json:"config"`
 		Status cluster.Health           `json:"status"`
 		Node   map[string]*cluster.Node `json:"node"`
-	}{v.Config, v.Health, v.Nodes})
+	}{v.Config, v.Health, nodes})
 	if err != nil {
 		return nil, fmt.Errorf("encode the cluster: %w", err)
 	}

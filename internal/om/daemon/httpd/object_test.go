@@ -50,6 +50,14 @@ func TestAListIsToldUnchanged(t *testing.T) {
 	if got := f.conditional(t, "/api/object", token, first); got.Status != http.StatusNotModified || got.Body != "" {
 		t.Errorf("status %d, %d bytes", got.Status, len(got.Body))
 	}
+	for _, header := range []string{"*", "W/" + first, `"other", ` + first, `"other",W/` + first + `, "more"`} {
+		if got := f.conditional(t, "/api/object", token, header); got.Status != http.StatusNotModified {
+			t.Errorf("If-None-Match: %s: status %d", header, got.Status)
+		}
+	}
+	if got := f.conditional(t, "/api/object", token, `"other"`); got.Status != http.StatusOK {
+		t.Errorf("another tag: status %d", got.Status)
+	}
 	if got := f.conditional(t, "/api/object?path=svc0001", token, first); got.Status != http.StatusOK {
 		t.Errorf("another selection has the same tag: status %d", got.Status)
 	}

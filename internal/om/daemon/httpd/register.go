@@ -72,7 +72,7 @@ func (s *Server) operation(d api.Description) huma.Operation {
 	op := huma.Operation{
 		OperationID: d.ID, Method: d.Method, Path: d.Path, Tags: []string{d.Tag},
 		Summary: strings.TrimSuffix(summary, "."), Description: d.Doc + "\n\nNeeds: " + d.Need.String() + ".",
-		DefaultStatus: d.Status, MaxBodyBytes: d.Max, SkipValidateBody: d.Trusted,
+		DefaultStatus: d.Status, MaxBodyBytes: d.Max, BodyReadTimeout: -1, SkipValidateBody: d.Trusted,
 		Metadata:  map[string]any{descriptionKey: d},
 		Security:  []map[string][]string{{"bearerAuth": {}}},
 		Responses: map[string]*huma.Response{strconv.Itoa(d.Status): s.response(d)},
@@ -82,6 +82,9 @@ func (s *Server) operation(d api.Description) huma.Operation {
 		op.Security = []map[string][]string{}
 	} else {
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	if strings.Contains(d.Path, "{nodename}") {
+		op.Errors = append(op.Errors, http.StatusNotFound)
 	}
 	for _, status := range append(op.Errors, http.StatusInternalServerError) {
 		op.Responses[strconv.Itoa(status)] = s.refusal(status)

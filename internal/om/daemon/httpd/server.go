@@ -90,6 +90,7 @@ type Options struct {
 	Started time.Time
 	Log     *slog.Logger
 	Tokens  *auth.Tokens
+	Stall   time.Duration // how long a body may make no progress; 0: 30 s
 
 	State     State
 	Bus       Bus

@@ -6,9 +6,11 @@ func All() []Endpoint {
 		GetAuthInfo, GetHealth, GetOpenAPI, GetAuthWhoAmI, PostAuthToken,
 
 		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords,
+		PostClusterActionFreeze, PostClusterActionUnfreeze,
 
 		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers,
 		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords,
+		PostPeerActionFreeze, PostPeerActionUnfreeze,
 
 		GetDaemonEvents, PostDaemonStop, PostDaemonRestart, PostDaemonShutdown,
 		GetDaemonExecs, GetDaemonExec, GetDaemonOrchestrations, GetDaemonOrchestration,

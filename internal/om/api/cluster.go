@@ -101,3 +101,17 @@ var GetClusterConfigKeywords = Operation[KeywordQuery, KeywordDefinitionList]{
 		return KeywordQuery{Section: "listener"}, exampleDefinitions("listener", "port")
 	},
 }
+
+// PostClusterActionFreeze freezes every node.
+var PostClusterActionFreeze = clusterAction("Freeze", "freeze", "Freeze every node of the cluster: the daemons act on nothing by themselves.")
+
+// PostClusterActionUnfreeze unfreezes every node.
+var PostClusterActionUnfreeze = clusterAction("Unfreeze", "unfreeze", "Let the daemons of the cluster act by themselves again.")
+
+func clusterAction(id, action, doc string) Operation[None, OrchestrationQueued] {
+	return Operation[None, OrchestrationQueued]{
+		ID: "PostClusterAction" + id, Method: "POST", Path: "/api/cluster/action/" + action, Tag: "cluster", Need: rbac.NeedRoot, Errors: []int{503},
+		Doc:     doc + " The runs on the nodes are listed under the orchestration answered.",
+		Example: func() (None, OrchestrationQueued) { return None{}, exampleQueued() },
+	}
+}

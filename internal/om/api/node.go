@@ -94,6 +94,34 @@ type NodeKeywordQuery struct {
 	KeywordQuery
 }
 
+// NodeAction is an action on a node.
+type NodeAction struct {
+	NodeName
+	SessionID string `query:"session_id" doc:"Session the run belongs to; one is made when absent."`
+}
+
+// NodeActionAccepted names the run of an action on a node.
+type NodeActionAccepted struct {
+	SessionID string `json:"session_id" format:"uuid" example:"7b9772c8-9a5e-4f7e-8c3d-3f1d3c1b8f10"`
+	ExecID    string `json:"exec_id" format:"uuid" example:"d29abc32-2c0b-45ff-b639-508d5c19fbee"`
+}
+
+// PostPeerActionFreeze freezes a node.
+var PostPeerActionFreeze = nodeAction("Freeze", "freeze", "Freeze the node: its daemon acts on nothing by itself.")
+
+// PostPeerActionUnfreeze unfreezes a node.
+var PostPeerActionUnfreeze = nodeAction("Unfreeze", "unfreeze", "Let the daemon of the node act by itself again.")
+
+func nodeAction(id, action, doc string) Operation[NodeAction, NodeActionAccepted] {
+	return Operation[NodeAction, NodeActionAccepted]{
+		ID: "PostPeerAction" + id, Method: "POST", Path: nodePath + "/action/" + action, Tag: "node", Need: rbac.NeedRoot, Errors: []int{404, 503},
+		Doc: doc + " Answers at once with the session and the run; GET …/daemon/exec/id/{id}?wait=5m holds until the run ends.",
+		Example: func() (NodeAction, NodeActionAccepted) {
+			return NodeAction{NodeName: exampleNode()}, NodeActionAccepted{SessionID: exampleSession, ExecID: exampleExec}
+		},
+	}
+}
+
 // GetNodes lists the nodes.
 var GetNodes = Operation[NodeQuery, NodeList]{
 	ID: "GetNodes", Method: "GET", Path: "/api/node", Tag: "node", Need: rbac.NeedRoot,

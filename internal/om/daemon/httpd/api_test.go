@@ -198,6 +198,30 @@ func TestGoals(t *testing.T) {
 	}
 }
 
+func TestFreezingANodeIsACommandOfTheNode(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.local(t)
+
+	if got := do(t, c, api.PostClusterActionFreeze, api.None{}).OrchestrationID; got == "" || got != f.deeds.jobs[0].OrchestrationID {
+		t.Errorf("orchestration %q, jobs %+v", got, f.deeds.jobs)
+	}
+	if got := do(t, c, api.PostPeerActionUnfreeze, api.NodeAction{SessionID: runningID}); got.SessionID != runningID || got.ExecID == "" {
+		t.Errorf("accepted %+v", got)
+	}
+	refused(t, c, api.PostPeerActionFreeze, api.NodeAction{SessionID: "me"}, http.StatusBadRequest)
+	refused(t, c, api.PostPeerActionFreeze, api.NodeAction{NodeName: api.NodeName{Node: "elsewhere"}}, http.StatusNotFound)
+
+	f.deeds.jobs[0].OrchestrationID = ""
+	want := []executor.Job{
+		{Origin: executor.OriginAPI, Args: []string{"node", "freeze"}},
+		{Origin: executor.OriginAPI, Args: []string{"node", "unfreeze"}, SessionID: runningID},
+	}
+	if diff := cmp.Diff(want, f.deeds.jobs); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestInstanceActionsBecomeCommands(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

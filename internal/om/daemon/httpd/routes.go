@@ -16,6 +16,8 @@ func (s *Server) routes() {
 	handle(s, api.GetClusterConfigFile, s.getClusterConfigFile)
 	handle(s, api.PutClusterConfigFile, s.putClusterConfigFile)
 	handle(s, api.GetClusterConfigKeywords, s.getClusterConfigKeywords)
+	s.freeze(api.PostClusterActionFreeze, api.PostPeerActionFreeze, "freeze")
+	s.freeze(api.PostClusterActionUnfreeze, api.PostPeerActionUnfreeze, "unfreeze")
 
 	handle(s, api.GetNodes, s.getNodes)
 	handle(s, api.GetNodesInfo, s.getNodesInfo)

@@ -71,8 +71,10 @@ func (r *Request) Bind(f Flags) {
 	if t.walks {
 		f.StringVar(&r.To, "to", "", "stop the walk after this resource or group")
 		f.BoolVar(&r.DryRun, "dry-run", false, "print what would be done, do nothing")
-		f.BoolVar(&r.Force, "force", false, "override the safety checks")
 		f.StringArrayVar(&r.Env, "env", nil, "add KEY=value to the environment of the commands")
+	}
+	if t.walks || r.Action == Delete {
+		f.BoolVar(&r.Force, "force", false, "override the safety checks")
 	}
 	if t.locks {
 		f.BoolVar(&r.NoLock, "no-lock", false, "do not take the action lock")

@@ -167,6 +167,9 @@ func (e *Engine) Run(ctx context.Context, p object.Path, r Request) (err error) 
 		return err
 	}
 	x := &execution{loaded: l, request: r, traits: t}
+	if err := x.abandons(ctx); err != nil {
+		return err
+	}
 	return x.framed(ctx, log, held)
 }
 
@@ -391,23 +394,4 @@ func (x *execution) interrupted(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("interrupted, what was left to do was not done: run `%s` again to do it: %w", commandLine(x.request.Command), err)
-}
-
-// remove deletes the object from this node.
-func (x *execution) remove(ctx context.Context) error {
-	for _, m := range x.resources {
-		if s := x.state(ctx, m); s.Status == cluster.Up || s.Status == cluster.StandbyUp {
-			m.env.Warnf("is %s: what it runs is left running, and nobody looks after it any more", s.Status)
-			x.warnings.Store(true)
-		}
-	}
-	if err := x.engine.Store.Delete(ctx, x.path); err != nil {
-		return err
-	}
-	if x.groups.tree != nil {
-		if err := x.groups.tree.Delete(x.groups.object); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -737,12 +737,33 @@ func TestProvision(t *testing.T) {
 		}
 	})
 
-	t.Run("a delete of what is up says what it leaves running", func(t *testing.T) {
+	t.Run("a delete by hand of what is up is refused, unless it is forced: then it says what it leaves running", func(t *testing.T) {
 		t.Parallel()
 		f := faked(t, "[app#1]\n")
 		f.run(instance.Start)
-		f.run(instance.Delete)
-		if text := f.out.text(); !strings.Contains(text, "WRN web: app#1: is up: what it runs is left running") {
+		err := f.try(instance.Delete)
+		if err == nil || !strings.Contains(err.Error(), "web: delete is refused: app#1 is up: stop it first with `om web instance stop`, or leave it running, with nobody to look after it, with --force") {
+			t.Errorf("delete: %v", err)
+		}
+		if !f.Store.Exists(web) || strings.Contains(f.out.text(), "do delete") {
+			t.Errorf("something was done:\n%s", f.out.text())
+		}
+		if err := f.Run(t.Context(), web, instance.Request{Action: instance.Delete, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		if text := f.out.text(); f.Store.Exists(web) || !strings.Contains(text, "WRN web: app#1 is up: left running, and nobody looks after it any more") {
+			t.Errorf("logged:\n%s", text)
+		}
+	})
+
+	t.Run("a delete by the daemon is for the whole cluster: it only says what it leaves running", func(t *testing.T) {
+		t.Parallel()
+		f := faked(t, "[app#1]\n")
+		f.run(instance.Start)
+		if err := f.Run(t.Context(), web, instance.Request{Action: instance.Delete, Origin: instance.OriginMonitor}); err != nil {
+			t.Fatal(err)
+		}
+		if text := f.out.text(); f.Store.Exists(web) || !strings.Contains(text, "WRN web: app#1 is up: left running, and nobody looks after it any more") {
 			t.Errorf("logged:\n%s", text)
 		}
 	})

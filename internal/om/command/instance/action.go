@@ -127,7 +127,7 @@ func declarations() []declaration {
 		{name: "boot", hidden: true, walks: true, locks: true, short: "Deactivate what the system activated at boot"},
 		{
 			name: "delete", aliases: []string{"del"}, locks: true, short: "Delete the configuration of the object on this node",
-			long: "Delete the configuration of the object on this node. Nothing is stopped nor unprovisioned: see purge.",
+			long: "Delete the configuration of the object on this node. Nothing is stopped nor unprovisioned, see purge: an instance that runs is refused, unless --force leaves it running with nobody to look after it.",
 		},
 		{name: "purge", locks: true, localOnly: true, short: "Unprovision the instance and delete it: the data is lost"},
 	}
@@ -155,13 +155,15 @@ func (a *act) Flags(f *pflag.FlagSet) {
 		f.StringSliceVar(&a.sets, "subset", nil, "act on the resources of these `subsets`")
 		f.StringVar(&a.action.To, "to", "", "stop after this `resource` or group")
 		f.BoolVar(&a.action.DryRun, "dry-run", false, "print what would be done, do nothing")
-		f.BoolVar(&a.action.Force, "force", false, "override the safety checks")
 		f.StringArrayVar(&a.action.Env, "env", nil, "add `KEY=value` to the environment of the commands")
 		f.StringSliceVar(&a.tags, "tags", nil, "")
 		f.StringSliceVar(&a.sets, "subsets", nil, "")
 		f.StringVar(&a.action.To, "upto", "", "")
 		f.StringVar(&a.action.To, "downto", "", "")
 		hide(f, "tags", "subsets", "upto", "downto")
+	}
+	if a.walks || a.name == "delete" {
+		f.BoolVar(&a.action.Force, "force", false, "override the safety checks")
 	}
 	if a.locks {
 		f.BoolVar(&a.action.NoLock, "no-lock", false, "do not take the lock of the instance")

@@ -253,6 +253,44 @@ func TestWhatRunsOfAFormerObject(t *testing.T) {
 	}
 }
 
+func TestWhatRunsIsNotDeletedByHand(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(f *drivertest.Fixture){
+		"a main process": func(*drivertest.Fixture) {},
+		"what a main process left": func(f *drivertest.Fixture) {
+			killMain(t, f)
+		},
+		"a resource the configuration does not have any more": func(f *drivertest.Fixture) {
+			conf := filepath.Join(f.Host.Paths.Etc(), drivertest.Path().ConfigFile())
+			if err := os.WriteFile(conf, []byte("[DEFAULT]\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a configuration that cannot be read": func(f *drivertest.Fixture) {
+			conf := filepath.Join(f.Host.Paths.Etc(), drivertest.Path().ConfigFile())
+			if err := os.WriteFile(conf, []byte("[zzz\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const config = "start = true; {dir}/copy 413 & exec sleep 414\n"
+			f := copying(t, config, nil)
+			f.Must(instance.Start)
+			awaitCopy(t, f)
+			prepare(f)
+			err := f.Do(instance.Delete)
+			if err == nil || !strings.Contains(err.Error(), "delete is refused: app#1") || !f.Store.Exists(drivertest.Path()) {
+				t.Errorf("delete: %v", err)
+			}
+			f.Configure(simple(config))
+			f.Must(instance.Stop)
+			f.Must(instance.Delete)
+		})
+	}
+}
+
 func TestAFailedStartEndsWhatItStarted(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

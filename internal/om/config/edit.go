@@ -51,8 +51,8 @@ func (d *Document) unset(keys map[Key]bool) bool {
 	if !found {
 		return false
 	}
-	for i := len(d.items) - 1; i >= 0; i-- {
-		if d.items[i].kind == entry && keys[d.items[i].key] {
+	for i, it := range slices.Backward(d.items) { // what precedes i does not move
+		if it.kind == entry && keys[it.key] {
 			d.items = slices.Delete(d.items, i, i+1)
 			d.separate(i - 1)
 		}

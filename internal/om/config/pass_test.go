@@ -146,15 +146,16 @@ func TestAPassAnswersAsIfEachQuestionWereAlone(t *testing.T) {
 		d := config.NewDocument()
 		var names []string
 		for i := range n {
-			text := "v"
+			var text strings.Builder
+			text.WriteString("v")
 			for _, j := range rapid.SliceOfN(rapid.IntRange(0, n+2), 0, 2).Draw(t, "references") {
 				if rapid.Bool().Draw(t, "next") {
 					j = i + 1
 				}
-				text += fmt.Sprintf("{env.k%d}", j)
+				fmt.Fprintf(&text, "{env.k%d}", j)
 			}
 			names = append(names, fmt.Sprintf("k%d", i))
-			set(t, d, "env."+names[i], text)
+			set(t, d, "env."+names[i], text.String())
 		}
 		set(t, d, fmt.Sprintf("env.k%d", n), "end")
 		questions := rapid.SliceOfN(rapid.SampledFrom(names), 1, 20).Draw(t, "questions")

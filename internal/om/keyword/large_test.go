@@ -10,9 +10,9 @@ import (
 )
 
 // counted counts the references an evaluator looks for.
-func counted(t testing.TB, s *keyword.Schema, text string, steps *int) *config.Evaluator {
-	t.Helper()
-	d := document(t, text)
+func counted(tb testing.TB, s *keyword.Schema, text string, steps *int) *config.Evaluator {
+	tb.Helper()
+	d := document(tb, text)
 	return &config.Evaluator{
 		Doc: d, Options: s.Options(d),
 		Lookup: func(_, name string) (string, bool, error) { *steps++; return "n1", name == "nodename", nil },
@@ -55,11 +55,12 @@ func TestAConfigurationIsValidatedInOnePass(t *testing.T) {
 		t.Parallel()
 		steps := 0
 		s := schema()
-		text := "run_schedule = " + strings.Repeat("{nodename}", 5000) + "\n"
+		var text strings.Builder
+		text.WriteString("run_schedule = " + strings.Repeat("{nodename}", 5000) + "\n")
 		for i := range 1000 {
-			text += fmt.Sprintf("[app#%d]\ntype = simple\nstart = x\n", i)
+			fmt.Fprintf(&text, "[app#%d]\ntype = simple\nstart = x\n", i)
 		}
-		alerts := s.Validate(counted(t, s, text, &steps), keyword.Context{})
+		alerts := s.Validate(counted(t, s, text.String(), &steps), keyword.Context{})
 		if steps > 200_001 || len(alerts) == 0 || !strings.Contains(alerts[len(alerts)-1].Comment, "run_schedule: too much to evaluate") {
 			t.Errorf("%d references were looked for, %d alerts", steps, len(alerts))
 		}
@@ -96,11 +97,12 @@ func TestAConfigurationIsValidatedInOnePass(t *testing.T) {
 	t.Run("a value with many wrong names is told of some", func(t *testing.T) {
 		t.Parallel()
 		s := ruled()
-		text := "[fs#1]\nrequires ="
+		var text strings.Builder
+		text.WriteString("[fs#1]\nrequires =")
 		for i := range 1000 {
-			text += fmt.Sprintf(" fs#x%d", i)
+			fmt.Fprintf(&text, " fs#x%d", i)
 		}
-		d := document(t, text+"\n")
+		d := document(t, text.String()+"\n")
 		if n := len(s.Validate(&config.Evaluator{Doc: d}, keyword.Context{})); n != 10 {
 			t.Errorf("%d alerts", n)
 		}

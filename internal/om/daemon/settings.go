@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
-	"github.com/holdfast-ops/holdfast/internal/om/schema"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
@@ -30,7 +29,7 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 	n, nodeErr := s.store.Node()
 	labels, labelsErr := s.store.Labels()
 	if clusterErr == nil {
-		clusterErr = s.identified(c)
+		clusterErr = s.identified()
 	}
 	if clusterErr != nil { // a file that cannot be read fails them all
 		return cluster.Config{}, cluster.NodeConfig{}, clusterErr
@@ -51,23 +50,23 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 }
 
 // identified refuses a cluster without identity. Setup gave it one: its
-// configuration was removed or emptied since.
-func (s settings) identified(c *schema.ClusterSettings) error {
-	sealing, err := s.store.ClusterSecret()
+// configuration was removed or emptied since. What is written counts, not what
+// evaluates: the id of the file would do for that of the cluster.
+func (s settings) identified() error {
+	doc, err := s.store.Merged()
 	if err != nil {
 		return err
 	}
-	var missing []string
-	for option, there := range map[string]bool{"id": c.ID != "", "name": c.Name != "", "secret": sealing.Reveal() != ""} {
-		if !there {
-			missing = append(missing, "cluster."+option)
+	missing := []string{"id", "name", "secret"}
+	for _, key := range doc.Keys("cluster") {
+		if value, _ := doc.Get(key); strings.TrimSpace(value) != "" {
+			missing = slices.DeleteFunc(missing, func(option string) bool { return option == key.Option })
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	slices.Sort(missing)
-	return fmt.Errorf("%s sets no %s any more: restore it from a backup", s.store.FileName(object.Cluster()), strings.Join(missing, ", "))
+	return fmt.Errorf("%s sets no cluster.%s any more: restore it from a backup", s.store.FileName(object.Cluster()), strings.Join(missing, ", cluster."))
 }
 
 // followMaxParallel runs as many actions at once as the node configuration says.

@@ -53,6 +53,8 @@ type State struct {
 	ListenerError string `json:"listener_error,omitempty"`
 	StartedAt     string `json:"started_at"`
 	Objects       int    `json:"objects"`
+	// Issues are why the configuration of the cluster is not obeyed.
+	Issues []string `json:"issues,omitempty"`
 }
 
 const lifecycle = "life of the daemon"
@@ -142,6 +144,9 @@ func status(ctx context.Context, s Stater, c *verb.Call) error {
 	state, err := s.DaemonState(ctx)
 	if err != nil {
 		return hint(err)
+	}
+	for _, issue := range state.Issues {
+		c.Say("warning: the daemon goes on with the last good configuration of the cluster: %s", issue)
 	}
 	return verb.Write(c, []output.Column[State]{
 		{Name: "NODE", Value: func(s State) any { return s.Node }},

@@ -31,6 +31,8 @@ type Backend struct {
 	Connect func() (*client.Client, error)
 	// Env reads the environment: OSVC_NAMESPACE and OSVC_KIND narrow selections.
 	Env func(string) string
+
+	node string // whose configuration is the zero path: "" is the node that answers
 }
 
 // do calls an operation of the daemon.
@@ -225,6 +227,7 @@ func (b *Backend) DaemonState(ctx context.Context) (daemon.State, error) {
 		Node: s.Daemon.Nodename, State: "running", Pid: s.Daemon.Pid, StartedAt: s.Daemon.StartedAt,
 		Version: node.Status.Agent, Cluster: s.Cluster.Config.Name, Listener: node.Listener.String(),
 		ListenerError: node.Listener.Error, Objects: len(s.Cluster.Object),
+		Issues: s.Cluster.Config.Issues,
 	}, nil
 }
 

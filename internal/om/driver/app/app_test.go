@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
 
-func TestMain(m *testing.M) { drivertest.Main(m) }
 
 // simple is a case with a real process.
 func simple(config string) drivertest.Case {

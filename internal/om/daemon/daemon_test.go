@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -489,6 +490,37 @@ func TestAShutdownStopsWhatItCan(t *testing.T) {
 	}
 	r = start(t, root)
 	eventually(t, func() bool { return r.status(t, p) == cluster.Down })
+}
+
+// An id that was never one is refused; one of before the daemon began is admitted
+// to be forgotten.
+func TestWhatIsSaidOfAnID(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t)
+	r := start(t, root)
+	p := r.create(t)
+	id := do(t, r.Client, api.PostObjectActionFreeze, api.Named(p)).OrchestrationID
+	do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "30s"})
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, root)
+	for _, c := range []struct {
+		id, words string
+		status    int
+	}{
+		{"nosuch", "nosuch", http.StatusBadRequest},
+		{id, "no longer known", http.StatusGone},
+	} {
+		_, orchestration := client.Do(t.Context(), r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: c.id})
+		_, exec := client.Do(t.Context(), r.Client, api.GetDaemonExec, api.WaitQuery{ID: c.id})
+		for _, err := range []error{orchestration, exec} {
+			problem, ok := errors.AsType[*api.Problem](err)
+			if !ok || problem.Status != c.status || !strings.Contains(problem.Detail, c.words) {
+				t.Errorf("%s: %v", c.id, err)
+			}
+		}
+	}
 }
 
 func TestARestartIsAskedOfWhoeverCanDoIt(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
@@ -111,6 +113,9 @@ type awaited[T any] struct {
 // await returns what is known of an id now or, with a wait, at its end. What the
 // caller may not follow is not known, as in the lists.
 func await[T any](ctx context.Context, in *api.WaitQuery, a awaited[T]) (v T, err error) {
+	if _, err := uuid.Parse(in.ID); err != nil {
+		return v, badRequest(fmt.Errorf("%q is no id of an %s: an id is a uuid, the list has them", in.ID, a.what))
+	}
 	limited, cancel, err := within(ctx, "wait", in.Wait)
 	if err != nil {
 		return v, err

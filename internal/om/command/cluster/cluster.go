@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/command/configure"
 	"github.com/holdfast-ops/holdfast/internal/om/command/monitor"
-	"github.com/holdfast-ops/holdfast/internal/om/command/node"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
@@ -29,13 +28,31 @@ func Verbs() []verb.Verb {
 		},
 		verb.Verb{
 			Path: "freeze", Group: "actions", Short: "Forbid the daemons of the cluster to act by themselves",
-			New: verb.Does(func(ctx context.Context, f node.Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, true) }),
+			New: verb.Does(func(ctx context.Context, f Freezer, c *verb.Call) error { return freeze(ctx, f, c, true) }),
 		},
 		verb.Verb{
 			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "Let the daemons of the cluster act by themselves",
-			New: verb.Does(func(ctx context.Context, f node.Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, false) }),
+			New: verb.Does(func(ctx context.Context, f Freezer, c *verb.Call) error { return freeze(ctx, f, c, false) }),
 		},
 	)
+}
+
+// Freezer freezes every node of the cluster.
+type Freezer interface {
+	// FreezeCluster returns once it is done, with the id of the orchestration,
+	// "" when there was none to ask.
+	FreezeCluster(ctx context.Context, frozen bool) (id string, err error)
+}
+
+func freeze(ctx context.Context, f Freezer, c *verb.Call, frozen bool) error {
+	id, err := f.FreezeCluster(ctx, frozen)
+	if id == "" || err != nil {
+		return err
+	}
+	return verb.Write(c, []output.Column[string]{
+		{Name: "ORCHESTRATION_ID", Value: func(id string) any { return id }},
+		{Name: "STATUS", Value: func(string) any { return api.StateSucceeded }},
+	}, []string{id}, nil)
 }
 
 func this(context.Context, *verb.Call) ([]object.Path, error) {

@@ -178,25 +178,6 @@ func (b *Backend) ShutdownDaemon(ctx context.Context, limit time.Duration) error
 	return b.gone(ctx, asked.Pid)
 }
 
-// FreezeNode implements node.Freezer: the flag is a file, watched by the daemon.
-func (b *Backend) FreezeNode(_ context.Context, frozen bool) error {
-	flag := filepath.Join(b.host.Paths.Var(), "node", "frozen")
-	if !frozen {
-		if err := os.Remove(flag); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("unfreeze the node: %w", err)
-		}
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(flag), 0o700); err != nil {
-		return fmt.Errorf("freeze the node: %w", err)
-	}
-	f, err := os.OpenFile(flag, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("freeze the node: %w", err)
-	}
-	return f.Close()
-}
-
 // Drivers implements node.Drivers.
 func (b *Backend) Drivers(context.Context) ([]node.Driver, error) {
 	var drivers []node.Driver
@@ -204,28 +185,6 @@ func (b *Backend) Drivers(context.Context) ([]node.Driver, error) {
 		drivers = append(drivers, node.Driver{Name: s.ID(), Doc: s.Doc})
 	}
 	return drivers, nil
-}
-
-// Nodes implements node.Lister: from the configuration when no daemon answers.
-func (b *Backend) Nodes(ctx context.Context, selector string) ([]api.NodeItem, error) {
-	items, err := b.Backend.Nodes(ctx, selector)
-	if !client.IsDown(err) {
-		return items, err
-	}
-	names := b.store().Nodes()
-	if selector != "" {
-		parsed, err := object.ParseNodeSelector(selector)
-		if err != nil {
-			return nil, err
-		}
-		if names, err = parsed.Select(names, b.store().NodeLabels()); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range names {
-		items = append(items, api.NodeItem{Kind: "NodeItem", Meta: api.NodeMeta{Node: name}})
-	}
-	return items, nil
 }
 
 func (b *Backend) stateDir(p object.Path) string {

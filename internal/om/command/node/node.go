@@ -21,7 +21,9 @@ type Lister interface {
 
 // Freezer freezes nodes.
 type Freezer interface {
-	FreezeNode(ctx context.Context, frozen bool) error
+	// FreezeNode freezes or unfreezes a node, this one when it is "".
+	FreezeNode(ctx context.Context, node string, frozen bool) error
+	ExpandNodes(ctx context.Context, selector string) ([]string, error)
 }
 
 // Drivers knows the drivers of an agent.
@@ -37,18 +39,18 @@ type Driver struct {
 
 // Verbs returns the commands on nodes.
 func Verbs() []verb.Verb {
-	return append(configure.Verbs(this),
+	return append(placed(configure.Verbs(this)),
 		verb.Verb{
 			Path: "list", Aliases: []string{"ls"}, Group: "query", Short: "List the nodes and their state",
 			New: verb.Needs(func(l Lister) verb.Runner { return &list{lister: l} }),
 		},
 		verb.Verb{
-			Path: "freeze", Group: "actions", Short: "Forbid the daemon of this node to act by itself",
-			New: verb.Does(func(ctx context.Context, f Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, true) }),
+			Path: "freeze", Group: "actions", Short: "Forbid the daemon of the node to act by itself",
+			New: verb.Needs(func(f Freezer) verb.Runner { return &freeze{freezer: f, frozen: true} }),
 		},
 		verb.Verb{
-			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "Let the daemon of this node act by itself",
-			New: verb.Does(func(ctx context.Context, f Freezer, _ *verb.Call) error { return f.FreezeNode(ctx, false) }),
+			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "Let the daemon of the node act by itself",
+			New: verb.Needs(func(f Freezer) verb.Runner { return &freeze{freezer: f} }),
 		},
 		verb.Verb{
 			Path: "drivers", Group: "query", Short: "List the resource drivers of the agent",

@@ -21,7 +21,7 @@ func (b *Backend) ConfigFile(ctx context.Context, p object.Path) (configure.File
 	var err error
 	switch {
 	case p.IsZero():
-		file, err = do(ctx, b, api.GetNodeConfigFile, here())
+		file, err = do(ctx, b, api.GetNodeConfigFile, b.there())
 	case p == object.Cluster():
 		file, err = do(ctx, b, api.GetClusterConfigFile, api.None{})
 	default:
@@ -43,7 +43,7 @@ func (b *Backend) ConfigValues(ctx context.Context, p object.Path, q api.ConfigQ
 	var err error
 	switch {
 	case p.IsZero():
-		list, err = do(ctx, b, api.GetNodeConfig, api.NodeConfigQuery{NodeName: here(), ConfigQuery: q})
+		list, err = do(ctx, b, api.GetNodeConfig, api.NodeConfigQuery{NodeName: b.there(), ConfigQuery: q})
 	case p == object.Cluster():
 		list, err = do(ctx, b, api.GetClusterConfig, q)
 	default:
@@ -62,7 +62,7 @@ func (b *Backend) ChangeConfig(ctx context.Context, p object.Path, change config
 	var err error
 	switch {
 	case p.IsZero():
-		done, err = do(ctx, b, api.PatchNodeConfig, api.NodeConfigChange{NodeName: here(), ConfigChange: in})
+		done, err = do(ctx, b, api.PatchNodeConfig, api.NodeConfigChange{NodeName: b.there(), ConfigChange: in})
 	case p == object.Cluster():
 		done, err = do(ctx, b, api.PatchClusterConfig, in)
 	default:
@@ -83,7 +83,7 @@ func (b *Backend) ConfigDoc(ctx context.Context, p object.Path, q keyword.Query)
 	var err error
 	switch {
 	case p.IsZero():
-		list, err = do(ctx, b, api.GetNodeConfigKeywords, api.NodeKeywordQuery{NodeName: here(), KeywordQuery: query})
+		list, err = do(ctx, b, api.GetNodeConfigKeywords, api.NodeKeywordQuery{NodeName: b.there(), KeywordQuery: query})
 	case p == object.Cluster():
 		list, err = do(ctx, b, api.GetClusterConfigKeywords, query)
 	default:

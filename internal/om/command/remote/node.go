@@ -1,0 +1,77 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+)
+
+// At implements node.Placer: the same cluster, and the configuration of a node.
+func (b *Backend) At(node string) verb.Backend {
+	there := *b
+	there.node = node
+	return &there
+}
+
+func (b *Backend) there() api.NodeName {
+	if b.node == "" {
+		return here()
+	}
+	return api.NodeName{Node: b.node}
+}
+
+// freezeLimit bounds the run of a freeze.
+const freezeLimit = time.Minute
+
+// FreezeNode implements node.Freezer.
+func (b *Backend) FreezeNode(ctx context.Context, node string, frozen bool) error {
+	if node == "" {
+		return app.Usage("say which nodes: --node <selector>, or --node '*' for all of them")
+	}
+	op := api.PostPeerActionUnfreeze
+	if frozen {
+		op = api.PostPeerActionFreeze
+	}
+	ids, err := do(ctx, b, op, api.NodeAction{NodeName: api.NodeName{Node: node}, SessionID: b.NewSession()})
+	if err != nil {
+		return err
+	}
+	return b.ended(ctx, node, ids.ExecID)
+}
+
+// FreezeCluster implements cluster.Freezer.
+func (b *Backend) FreezeCluster(ctx context.Context, frozen bool) (string, error) {
+	op := api.PostClusterActionUnfreeze
+	if frozen {
+		op = api.PostClusterActionFreeze
+	}
+	queued, err := do(ctx, b, op, api.None{})
+	if err != nil {
+		return "", err
+	}
+	runs, err := b.Execs(ctx, api.ExecQuery{NodeName: here(), OrchestrationID: queued.OrchestrationID})
+	for _, run := range runs {
+		if err == nil {
+			err = b.ended(ctx, api.Localhost, run.ExecID)
+		}
+	}
+	return queued.OrchestrationID, err
+}
+
+// ended waits for the end of a run and tells how it failed.
+func (b *Backend) ended(ctx context.Context, node, exec string) error {
+	run, err := b.WaitExec(ctx, node, exec, freezeLimit)
+	switch {
+	case err != nil:
+		return fmt.Errorf("wait for exec %s: %w", exec, err)
+	case run.State == api.StateFailed:
+		return fmt.Errorf("exec %s failed: %s", exec, run.Error)
+	case run.State == api.StateRunning:
+		return fmt.Errorf("exec %s is still running after %s", exec, freezeLimit)
+	}
+	return nil
+}

@@ -36,6 +36,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/witness"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
@@ -96,6 +97,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine, Locks: engine,
 		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot,
 	})
+	deaths := witness.New(witness.Options{Bus: events, Evaluate: pool, Log: o.Log})
 	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
 	told := ctx // ends when this process is told to
 	ctx, cancel := context.WithCancel(ctx)
@@ -116,6 +118,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	inner := []part{
 		{"executor", runs.Run},
 		{"evaluate", pool.Run},
+		{"witness", deaths.Run},
 		{"monitor", objects.Run},
 		{"discover", discovery.Run},
 		{"load", self.measure},

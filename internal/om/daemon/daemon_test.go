@@ -428,6 +428,24 @@ func TestAServiceIsStartedStoppedAndDeleted(t *testing.T) {
 	}
 }
 
+func TestTheEndOfAProcessIsNoticedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := start(t, newRoot(t))
+	p := r.create(t)
+	r.orchestrate(t, api.PostObjectActionStart, p)
+	i := do(t, r.Client, api.GetInstance, api.InstanceOf("", p))
+	pid, ok := i.Data.Status.Resources["app#1"].Info["pid"].(float64)
+	if !ok {
+		t.Fatalf("%+v", i.Data.Status)
+	}
+
+	if err := syscall.Kill(int(pid), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+
+	eventually(t, func() bool { return r.status(t, p) == cluster.Down })
+}
+
 func TestAnInstanceActionAnswersForItsRun(t *testing.T) {
 	t.Parallel()
 	r := start(t, newRoot(t))

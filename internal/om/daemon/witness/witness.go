@@ -76,8 +76,7 @@ func (w *Witness) run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			<-failed
-			return deaths.Close()
+			return errors.Join(<-failed, deaths.Close())
 		case err := <-failed:
 			return errors.Join(err, deaths.Close())
 		case <-w.events.C():
@@ -92,22 +91,22 @@ func (w *Witness) run(ctx context.Context) error {
 	}
 }
 
-// tell sends what ended until ctx ends.
+// tell sends what ended until ctx ends, which is no failure.
 func tell(ctx context.Context, deaths *proc.Deaths, ended chan<- []int) error {
-	for {
+	for ctx.Err() == nil {
 		pids, err := deaths.Next(ctx)
-		if ctx.Err() != nil {
+		switch {
+		case errors.Is(err, context.Canceled):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		select {
 		case ended <- pids:
 		case <-ctx.Done():
-			return nil
 		}
 	}
+	return nil
 }
 
 // take follows the processes a status tells, and no others of that instance.

@@ -68,7 +68,12 @@ func (known Words) leadingSelector(flags []string) (head []string, selector stri
 		case selects && !attached && i+1 < len(flags) && flags[i+1] != "":
 			i++
 			selector = flags[i]
-		case !attached && i+1 < len(flags) && slices.Contains(known.ValueFlags, name):
+		case selects:
+			return nil, "" // without its value: the parser says so
+		case !attached && slices.Contains(known.ValueFlags, name):
+			if i+1 == len(flags) {
+				return nil, ""
+			}
 			head = append(head, flags[i], flags[i+1])
 			i++
 		default:

@@ -38,6 +38,18 @@ type traits struct {
 	provisions       bool
 }
 
+// needsCluster reports whether the action is refused while the configuration of
+// the cluster cannot be read. What starts, makes or destroys nothing is not: to
+// look at what runs, and to stop it, must always be possible.
+func (a Action) needsCluster() bool {
+	switch a {
+	case Stop, Shutdown, Freeze, Unfreeze, Clear, Info, "status":
+		return false
+	case Boot, Start, StartStandby, Restart, Provision, Unprovision, Purge, Run, Delete:
+	}
+	return true
+}
+
 // idle is the state of the monitor once an action is done.
 const idle = "idle"
 

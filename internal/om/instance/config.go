@@ -23,7 +23,7 @@ func (e *Engine) Config(p object.Path) (cluster.InstanceConfig, error) {
 		Children: []string{}, Parents: []string{}, MonitorAction: []string{}, Scope: []string{}, Schedules: []struct{}{},
 		Resources: map[string]cluster.ResourceConfig{}, Subsets: map[string]cluster.Subset{},
 	}
-	l, err := e.load(p, Request{Action: "status"})
+	l, err := e.loadFrom(e.Store, p, Request{Action: "status"})
 	var elsewhere *NotFoundError
 	switch {
 	case errors.As(err, &elsewhere):

@@ -21,6 +21,7 @@ import (
 // loaded is an object as this node reads its configuration, for one request.
 type loaded struct {
 	engine    *Engine
+	store     *store.Store // of the engine, may be degraded
 	path      object.Path
 	file      *store.File
 	settings  *schema.ObjectSettings
@@ -42,21 +43,29 @@ type member struct {
 }
 
 // load reads the configuration and configures the resources. A resource that
-// cannot be configured keeps its error and does not prevent the others.
+// cannot be configured keeps its error and does not prevent the others. Neither
+// does the configuration of the cluster prevent what needs none.
 func (e *Engine) load(p object.Path, r Request) (*loaded, error) {
-	file, err := e.Store.Load(p)
+	if r.Action.needsCluster() {
+		return e.loadFrom(e.Store, p, r)
+	}
+	return e.loadFrom(e.Store.Degraded(), p, r)
+}
+
+func (e *Engine) loadFrom(s *store.Store, p object.Path, r Request) (*loaded, error) {
+	file, err := s.Load(p)
 	if err != nil {
 		return nil, err
 	}
-	ev, err := e.Store.Evaluator(p, file.Doc, "")
+	ev, err := s.Evaluator(p, file.Doc, "")
 	if err != nil {
 		return nil, err
 	}
-	settings, err := e.Store.Settings(p, ev)
+	settings, err := s.Settings(p, ev)
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{engine: e, path: p, file: file, settings: settings, ev: ev, flags: e.flags(p), groups: e.grouping(p, settings)}
+	l := &loaded{engine: e, store: s, path: p, file: file, settings: settings, ev: ev, flags: e.flags(p), groups: e.grouping(p, settings)}
 	if !l.here() {
 		return nil, &NotFoundError{Path: p, Node: e.Host.Hostname}
 	}
@@ -92,7 +101,7 @@ func (l *loaded) readSubsets() error {
 		var s schema.SubsetSettings
 		t := &keyword.Table{}
 		s.Keywords(t)
-		if err := keyword.Decode(l.ev, section, t, l.engine.Store.Context()); err != nil {
+		if err := keyword.Decode(l.ev, section, t, l.store.Context()); err != nil {
 			return fmt.Errorf("%s: %w", l.path, err)
 		}
 		l.subsets[name] = s
@@ -177,7 +186,7 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 func (l *loaded) configure(m *member) {
 	m.Common = resource.Common{}
 	m.Driver = m.Spec.New(m.env)
-	m.err = keyword.Decode(l.ev, m.RID, resource.Table(&m.Common, m.Driver), l.engine.Store.Context())
+	m.err = keyword.Decode(l.ev, m.RID, resource.Table(&m.Common, m.Driver), l.store.Context())
 	if group := l.groups.of(m.RID, m.Common.Subset); m.Spec.Processes && group != m.env.Cgroup {
 		m.env.Cgroup = group
 		l.configure(m)

@@ -12,9 +12,9 @@ import (
 
 // Evaluator evaluates a configuration of an object as a node does; as this one
 // when asNode is empty. The error is that of a node or cluster configuration
-// that cannot be read.
+// that cannot be read; a [Store.Degraded] goes without.
 func (s *Store) Evaluator(p object.Path, doc *config.Document, asNode string) (*config.Evaluator, error) {
-	if _, err := s.merged(); err != nil {
+	if _, err := s.merged(); err != nil && !s.degraded {
 		return nil, err
 	}
 	return s.evaluator(p, doc, asNode), nil
@@ -108,10 +108,12 @@ func (s *Store) Settings(p object.Path, ev *config.Evaluator) (*schema.ObjectSet
 	}
 	if o.Env == "" {
 		n, err := s.Node()
-		if err != nil {
+		switch {
+		case err == nil:
+			o.Env = n.Env
+		case !s.degraded:
 			return nil, err
 		}
-		o.Env = n.Env
 	}
 	return o, nil
 }

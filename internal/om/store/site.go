@@ -236,9 +236,12 @@ func (s *Store) ClusterSecret() (secret.String, error) {
 
 // Nodes returns the nodes of the cluster, in the order of the configuration;
 // this one when there is no cluster. It is nil when the cluster configuration
-// cannot be read: [Store.Cluster] tells why.
+// cannot be read, which [Store.Cluster] explains: this one if [Store.Degraded].
 func (s *Store) Nodes() []string {
 	c, err := s.Cluster()
+	if err != nil && s.degraded {
+		return []string{s.host.Hostname}
+	}
 	if err != nil {
 		return nil
 	}
@@ -293,7 +296,13 @@ func (s *Store) Context() keyword.Context {
 		if sel.HasLabels() {
 			labels = s.NodeLabels()
 		}
-		return sel.Expand(s.Nodes(), labels), nil
+		nodes := s.Nodes()
+		if nodes == nil && (sel.HasLabels() || object.HasGlob(selector)) { // nobody knows who that is
+			if _, err := s.Cluster(); err != nil {
+				return nil, err
+			}
+		}
+		return sel.Expand(nodes, labels), nil
 	}}
 }
 

@@ -31,6 +31,7 @@ type Store struct {
 	host     host.Host
 	drivers  func(object.Kind) []keyword.Section
 	waitLock time.Duration
+	degraded bool
 	step     func(name string) // called along a commit, for tests to stop there
 	shared   *shared
 }
@@ -63,6 +64,16 @@ func New(h host.Host, drivers func(object.Kind) []keyword.Section) *Store {
 func (s *Store) WithWaitLock(d time.Duration) *Store {
 	c := *s
 	c.waitLock = d
+	return &c
+}
+
+// Degraded returns the store that goes on when the configurations of the cluster
+// and of the node cannot be read: what refers to them fails, and nothing else. As
+// far as it knows, the cluster is this node. It serves what must be possible
+// then, as to stop what runs, and must not decide where anything starts.
+func (s *Store) Degraded() *Store {
+	c := *s
+	c.degraded = true
 	return &c
 }
 

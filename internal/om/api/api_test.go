@@ -88,7 +88,7 @@ func TestInputsFillTheirPaths(t *testing.T) {
 		var placed []string
 		fields(d.In, func(f reflect.StructField) {
 			travels := 0
-			for _, tag := range []string{"path", "query"} {
+			for _, tag := range []string{"path", "query", "header"} {
 				if f.Tag.Get(tag) != "" {
 					travels++
 				}

@@ -35,6 +35,7 @@ type ClusterStatus struct {
 
 // ClusterConfigFile carries the configuration file of the cluster.
 type ClusterConfigFile struct {
+	ConfigCondition
 	RawBody []byte `contentType:"application/octet-stream"`
 }
 
@@ -86,7 +87,7 @@ var GetClusterConfigFile = Operation[None, ConfigFile]{
 // PutClusterConfigFile replaces the configuration of the cluster.
 var PutClusterConfigFile = Operation[ClusterConfigFile, Written]{
 	ID: "PutClusterConfigFile", Method: "PUT", Path: "/api/cluster/config/file", Tag: "cluster config", Need: rbac.NeedRoot,
-	Status: 204, Errors: []int{413}, Max: maxConfig,
+	Status: 204, Errors: []int{412, 413}, Max: maxConfig,
 	Doc: "Replace the configuration of the cluster. A configuration that does not validate is refused, with each of its problems.",
 	Example: func() (ClusterConfigFile, Written) {
 		return ClusterConfigFile{RawBody: []byte("[cluster]\nname = brave-otter\n")}, Written{LastModified: exampleTime}

@@ -51,12 +51,19 @@ type Written struct {
 
 // ConfigFile is a configuration file.
 type ConfigFile struct {
+	ETag         string `header:"ETag" doc:"Identifies the bytes of the file: send it back in If-Match to replace these and no others."`
 	LastModified string `header:"OM-Last-Modified" doc:"Time of the configuration, as its file carries it."`
 	RawBody      []byte `contentType:"application/octet-stream"`
 }
 
 // ModTime returns when the file was last modified.
 func (f ConfigFile) ModTime() (time.Time, error) { return time.Parse(TimeHeader, f.LastModified) }
+
+// ConfigCondition tells which configuration a caller means to replace.
+type ConfigCondition struct {
+	IfMatch      string `header:"If-Match" doc:"Refuse with 412 unless the configuration is the one of this entity tag, as its ETag gave it."`
+	LastModified string `header:"OM-Last-Modified" doc:"Refuse with 412 unless the configuration is still the one of this time." example:"2026-11-30T10:51:50.590123456+01:00"`
+}
 
 // KeywordQuery narrows the keyword definitions.
 type KeywordQuery struct {
@@ -109,6 +116,7 @@ type ObjectConfigChange struct {
 // ObjectConfigFile carries the configuration file of an object.
 type ObjectConfigFile struct {
 	ObjectName
+	ConfigCondition
 	RawBody []byte `contentType:"application/octet-stream"`
 }
 
@@ -171,7 +179,7 @@ var PostObjectConfigFile = Operation[ObjectConfigCreate, Written]{
 // PutObjectConfigFile replaces the configuration of an object.
 var PutObjectConfigFile = Operation[ObjectConfigFile, Written]{
 	ID: "PutObjectConfigFile", Method: "PUT", Path: "/api/object/path/{namespace}/{kind}/{name}/config/file", Tag: "object config",
-	Need: rbac.NeedRoot, Status: 204, Errors: []int{404, 413}, Max: maxConfig,
+	Need: rbac.NeedRoot, Status: 204, Errors: []int{404, 412, 413}, Max: maxConfig,
 	Doc: "Replace the configuration of an existing object. A configuration that does not validate is refused, with each of its problems.",
 	Example: func() (ObjectConfigFile, Written) {
 		return ObjectConfigFile{ObjectName: exampleName(), RawBody: exampleFile().RawBody}, Written{LastModified: exampleTime}

@@ -85,6 +85,7 @@ type NodeConfigChange struct {
 // NodeConfigFile carries the configuration file of a node.
 type NodeConfigFile struct {
 	NodeName
+	ConfigCondition
 	RawBody []byte `contentType:"application/octet-stream"`
 }
 
@@ -195,7 +196,7 @@ var GetNodeConfigFile = Operation[NodeName, ConfigFile]{
 // PutNodeConfigFile replaces the configuration of a node.
 var PutNodeConfigFile = Operation[NodeConfigFile, Written]{
 	ID: "PutNodeConfigFile", Method: "PUT", Path: nodePath + "/config/file", Tag: "node config", Need: rbac.NeedRoot,
-	Status: 204, Errors: []int{404, 413}, Max: maxConfig,
+	Status: 204, Errors: []int{404, 412, 413}, Max: maxConfig,
 	Doc: "Replace the configuration of the node. A configuration that does not validate is refused, with each of its problems.",
 	Example: func() (NodeConfigFile, Written) {
 		return NodeConfigFile{NodeName: exampleNode(), RawBody: []byte("[node]\nenv = PRD\n")}, Written{LastModified: exampleTime}

@@ -92,6 +92,12 @@ func (r *request) addParameter(tag reflect.StructTag, v reflect.Value) {
 		}
 		return
 	}
+	if name := tag.Get("header"); name != "" {
+		if value := text(v); value != "" {
+			r.header.Set(name, value)
+		}
+		return
+	}
 	name, _, _ := strings.Cut(tag.Get("query"), ",")
 	if name == "" || v.IsZero() {
 		return

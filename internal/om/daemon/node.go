@@ -67,12 +67,11 @@ func stats(l load.Load) cluster.NodeStats {
 	}
 }
 
-// inherited is the environment the children of the daemon start from: that of
-// the daemon, without what concerns it alone.
+// inherited is the environment the children of the daemon start from: what they
+// need of that of the daemon, and nothing of the shell it was started from.
 func inherited(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return name == "NOTIFY_SOCKET" || strings.HasPrefix(name, "WATCHDOG_") || strings.HasPrefix(name, "LISTEN_") ||
-			strings.HasPrefix(name, "OSVC_") && name != "OSVC_ROOT_PATH"
+		return !strings.HasPrefix(name, "LC_") && !slices.Contains([]string{"PATH", "LANG", "TZ", "HOME", "OSVC_ROOT_PATH"}, name)
 	})
 }

@@ -180,6 +180,12 @@ func isSite(p object.Path) bool { return p.IsZero() || p == object.Cluster() }
 // exists, be it broken. The object keeps its id, unless the new configuration
 // brings one.
 func (s *Store) Replace(ctx context.Context, p object.Path, data []byte) (Committed, error) {
+	return s.ReplaceIf(ctx, p, data, func(Text) error { return nil })
+}
+
+// ReplaceIf is [Store.Replace], unless accept refuses what would be replaced. It
+// is called under the lock: nobody commits in between.
+func (s *Store) ReplaceIf(ctx context.Context, p object.Path, data []byte, accept func(current Text) error) (Committed, error) {
 	doc, err := config.Parse(data)
 	if err != nil {
 		return Committed{}, fmt.Errorf("%s: %w", name(p), err)
@@ -188,6 +194,13 @@ func (s *Store) Replace(ctx context.Context, p object.Path, data []byte) (Commit
 		return Committed{}, err
 	}
 	return s.commit(ctx, p, func(current *version) (*config.Document, error) {
-		return doc, s.mustExist(p, current)
+		if err := s.mustExist(p, current); err != nil {
+			return nil, err
+		}
+		var text Text
+		if current != nil {
+			text = Text{Data: current.data, ModTime: current.info.ModTime()}
+		}
+		return doc, accept(text)
 	})
 }

@@ -157,6 +157,31 @@ func TestConfigurationFiles(t *testing.T) {
 	}
 }
 
+func TestOnlyTheConfigurationThatWasReadIsReplaced(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.local(t)
+	svc1 := api.Named(f.create(t, "svc1", app))
+	first := do(t, c, api.GetObjectConfigFile, svc1)
+	put := func(when api.ConfigCondition, value string) api.ObjectConfigFile {
+		return api.ObjectConfigFile{ObjectName: svc1, ConfigCondition: when, RawBody: []byte(app + "[env]\na = " + value + "\n")}
+	}
+	do(t, c, api.PutObjectConfigFile, put(api.ConfigCondition{IfMatch: first.ETag, LastModified: first.LastModified}, "1"))
+
+	refused(t, c, api.PutObjectConfigFile, put(api.ConfigCondition{IfMatch: first.ETag}, "2"), http.StatusPreconditionFailed)
+	refused(t, c, api.PutObjectConfigFile, put(api.ConfigCondition{LastModified: first.LastModified}, "2"), http.StatusPreconditionFailed)
+	refused(t, c, api.PutObjectConfigFile, put(api.ConfigCondition{LastModified: "yesterday"}, "2"), http.StatusBadRequest)
+	refused(t, c, api.PutNodeConfigFile, api.NodeConfigFile{ConfigCondition: api.ConfigCondition{IfMatch: first.ETag}, RawBody: []byte("[node]\n")}, http.StatusPreconditionFailed)
+	refused(t, c, api.PutClusterConfigFile, api.ClusterConfigFile{ConfigCondition: api.ConfigCondition{IfMatch: first.ETag}, RawBody: []byte("[cluster]\n")}, http.StatusPreconditionFailed)
+
+	second := do(t, c, api.GetObjectConfigFile, svc1)
+	if !strings.Contains(string(second.RawBody), "a = 1\n") || second.ETag == first.ETag {
+		t.Errorf("the file is %s\n%s", second.ETag, second.RawBody)
+	}
+	do(t, c, api.PutObjectConfigFile, put(api.ConfigCondition{IfMatch: `"other", ` + second.ETag}, "3"))
+	do(t, c, api.PutObjectConfigFile, put(api.ConfigCondition{IfMatch: "*"}, "4"))
+}
+
 func TestAClusterThatCannotLiveIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

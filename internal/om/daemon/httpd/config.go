@@ -2,12 +2,15 @@ package httpd
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -60,7 +63,7 @@ func (s *Server) putObjectConfigFile(ctx context.Context, in *api.ObjectConfigFi
 	if err != nil {
 		return api.Written{}, err
 	}
-	return s.replace(ctx, p, in.RawBody)
+	return s.replace(ctx, p, in.RawBody, in.ConfigCondition)
 }
 
 func (s *Server) getObjectConfigKeywords(_ context.Context, in *api.ObjectKeywordQuery) (api.KeywordDefinitionList, error) {
@@ -84,7 +87,7 @@ func (s *Server) getClusterConfigFile(context.Context, *api.None) (api.ConfigFil
 }
 
 func (s *Server) putClusterConfigFile(ctx context.Context, in *api.ClusterConfigFile) (api.Written, error) {
-	return s.replace(ctx, object.Cluster(), in.RawBody)
+	return s.replace(ctx, object.Cluster(), in.RawBody, in.ConfigCondition)
 }
 
 func (s *Server) getClusterConfigKeywords(_ context.Context, in *api.KeywordQuery) (api.KeywordDefinitionList, error) {
@@ -104,7 +107,7 @@ func (s *Server) getNodeConfigFile(context.Context, *api.NodeName) (api.ConfigFi
 }
 
 func (s *Server) putNodeConfigFile(ctx context.Context, in *api.NodeConfigFile) (api.Written, error) {
-	return s.replace(ctx, object.Path{}, in.RawBody)
+	return s.replace(ctx, object.Path{}, in.RawBody, in.ConfigCondition)
 }
 
 func (s *Server) getNodeConfigKeywords(_ context.Context, in *api.NodeKeywordQuery) (api.KeywordDefinitionList, error) {
@@ -117,7 +120,7 @@ func (s *Server) file(p object.Path) (api.ConfigFile, error) {
 	if err != nil {
 		return api.ConfigFile{}, err
 	}
-	return api.ConfigFile{LastModified: timestamp(text.ModTime), RawBody: text.Data}, nil
+	return api.ConfigFile{ETag: fileTag(text), LastModified: timestamp(text.ModTime), RawBody: text.Data}, nil
 }
 
 // keywords returns keywords of a configuration.
@@ -199,12 +202,39 @@ func change(in api.ConfigChange) (config.Change, error) {
 	return c, errors.Join(errs...)
 }
 
-func (s *Server) replace(ctx context.Context, p object.Path, data []byte) (api.Written, error) {
+func (s *Server) replace(ctx context.Context, p object.Path, data []byte, when api.ConfigCondition) (api.Written, error) {
 	if !p.IsZero() && !s.o.Store.Exists(p) {
 		return api.Written{}, &object.NotFoundError{What: p.String()}
 	}
-	committed, err := s.o.Store.Replace(ctx, p, data)
+	committed, err := s.o.Store.ReplaceIf(ctx, p, data, func(current store.Text) error { return holdsFor(when, current) })
 	return s.written(p, committed, err)
+}
+
+// holdsFor refuses to replace a configuration that is not the one the caller means.
+func holdsFor(when api.ConfigCondition, current store.Text) error {
+	changed := func(format string, a ...any) error {
+		return api.NewProblem(http.StatusPreconditionFailed, "the configuration is another one: "+fmt.Sprintf(format, a...)+": read it again")
+	}
+	if tag := fileTag(current); when.IfMatch != "" && !matchesList(when.IfMatch, func(word string) bool { return word == "*" || word == tag }) {
+		return changed("its entity tag is %s", tag)
+	}
+	if when.LastModified == "" {
+		return nil
+	}
+	at, err := time.Parse(api.TimeHeader, when.LastModified)
+	if err != nil {
+		return badRequest(fmt.Errorf("header.OM-Last-Modified: %q is no time: send the one of the answer that gave the file", when.LastModified))
+	}
+	if !at.Equal(current.ModTime) {
+		return changed("it is of %s", timestamp(current.ModTime))
+	}
+	return nil
+}
+
+// fileTag identifies the bytes of a configuration. It is a strong tag.
+func fileTag(text store.Text) string {
+	sum := sha256.Sum256(text.Data)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
 func (s *Server) written(p object.Path, c store.Committed, err error) (api.Written, error) {

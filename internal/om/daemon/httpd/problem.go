@@ -88,6 +88,9 @@ func configProblem(err error) error {
 		pathError *fs.PathError
 		errno     syscall.Errno
 	)
+	if _, ok := errors.AsType[*api.Problem](err); ok {
+		return err
+	}
 	if err == nil || statusOf(err) != http.StatusInternalServerError || errors.As(err, &pathError) || errors.As(err, &errno) {
 		return err
 	}

@@ -53,7 +53,7 @@ type ForgottenError struct {
 
 // Error names what was asked for.
 func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("%s %s is no longer known on %s: it ended long enough ago to have been dropped, or never ran there", e.What, e.ID, e.Node)
+	return fmt.Sprintf("%s %s is no longer known on %s: it ended long ago, or before the daemon last started, or never ran there", e.What, e.ID, e.Node)
 }
 
 // task is a job and what became of it, guarded by the lock of the executor.

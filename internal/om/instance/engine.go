@@ -15,6 +15,7 @@ package instance
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -46,6 +47,8 @@ type Engine struct {
 	// Environ is the environment the commands inherit, KEY=value. Nil: a path
 	// and nothing else.
 	Environ []string
+
+	told sync.Map // paths whose status could not be kept, which was said
 }
 
 func (e *Engine) log() *slog.Logger {

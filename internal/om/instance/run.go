@@ -277,7 +277,9 @@ func (x *execution) act(ctx context.Context, held *lock) error {
 		return x.remove(ctx)
 	case Start, Restart:
 		if !x.request.Partial() {
-			return touch(x.flags.lastStart())
+			if err := touch(x.flags.lastStart()); err != nil {
+				x.warnf("the time of the start is not kept: %s", err)
+			}
 		}
 	case Boot, StartStandby, Stop, Shutdown, Provision, Unprovision, Run, Freeze, Unfreeze, Clear, Delete, Info:
 	}
@@ -294,7 +296,10 @@ func (x *execution) flagInstance() error {
 	switch x.request.Action {
 	case Stop:
 		if x.settings.Orchestrate != "no" && x.settings.Orchestrate != "" {
-			return x.engine.SetStopped(x.path, true)
+			if err := x.engine.SetStopped(x.path, true); err != nil {
+				// A full disk must not keep anything up.
+				x.warnf("%s: the daemon may start the instance again", err)
+			}
 		}
 	case Start, Restart:
 		return x.engine.SetStopped(x.path, false)

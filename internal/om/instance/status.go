@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -103,7 +104,12 @@ func (l *loaded) evaluate(ctx context.Context, last map[string]cluster.ResourceS
 	asked.Wait()
 	s := l.gather(states)
 	if err := l.keep(ctx, &s); err != nil {
-		return s, err
+		if _, gone := errors.AsType[*object.NotFoundError](err); gone {
+			return s, err
+		}
+		l.engine.unkept(l.path, err) // true all the same
+	} else {
+		l.engine.kept(l.path)
 	}
 	if l.engine.Notify != nil {
 		l.engine.Notify.Status(ctx, l.path, s)
@@ -275,6 +281,15 @@ func none(s cluster.Status) cluster.Status {
 	return s
 }
 
+// unkept warns, once, that the status of an instance cannot be written.
+func (e *Engine) unkept(p object.Path, err error) {
+	if _, told := e.told.LoadOrStore(p, true); !told {
+		e.log().Warn("status not kept", slog.String("object", p.String()), slog.Any("err", err))
+	}
+}
+
+func (e *Engine) kept(p object.Path) { e.told.Delete(p) }
+
 // keep writes the status for those who only want the last one. Nobody wants that
 // of an object deleted meanwhile.
 func (l *loaded) keep(ctx context.Context, s *cluster.InstanceStatus) error {
@@ -287,7 +302,7 @@ func (l *loaded) keep(ctx context.Context, s *cluster.InstanceStatus) error {
 		return err
 	}
 	if err := replaceFile(name, append(b, '\n'), 0o600); err != nil {
-		return fmt.Errorf("%s: keep the status: %w", l.path, err)
+		return fmt.Errorf("keep the status: %w", err)
 	}
 	if !l.engine.Store.Exists(l.path) {
 		return errors.Join(&object.NotFoundError{What: l.path.String()}, l.engine.Store.Bury(ctx, l.path))

@@ -53,15 +53,20 @@ func (x *execution) skipped(m *member, s Step) error {
 	case s.Verb == Start:
 		return lower(x.flags.stoppedResource(m.RID))
 	case (s.Verb == Stop || s.Verb == Shutdown) && s.Skip != "standby":
-		return errors.Join(x.flagStopped(m), x.ungroup(m))
+		x.flagStopped(m)
+		return x.ungroup(m)
 	}
 	return nil
 }
 
 // flagStopped remembers that a resource was stopped by its name, so that the
-// daemon does not restart it; a whole stop says nothing of one resource.
-func (x *execution) flagStopped(m *member) error {
-	return set(x.flags.stoppedResource(m.RID), x.request.selects() && x.request.Action == Stop)
+// daemon does not restart it; a whole stop says nothing of one resource. A full
+// disk must not keep it up.
+func (x *execution) flagStopped(m *member) {
+	if err := set(x.flags.stoppedResource(m.RID), x.request.selects() && x.request.Action == Stop); err != nil {
+		m.env.Warnf("stopped flag: %s: the daemon may start the resource again", err)
+		x.warnings.Store(true)
+	}
 }
 
 func (x *execution) start(ctx context.Context, m *member) error {
@@ -124,9 +129,7 @@ func (x *execution) unstart(ctx context.Context, m *member) error {
 }
 
 func (x *execution) stop(ctx context.Context, m *member) error {
-	if err := x.flagStopped(m); err != nil {
-		return err
-	}
+	x.flagStopped(m)
 	driver, ok := m.Driver.(resource.Stopper)
 	if !ok {
 		return nil

@@ -36,6 +36,7 @@ type Process struct {
 	Hostname string // short, lower case
 	Self     string // path of the executable
 	Version  string // set by the main packages
+	UID      int    // effective user, 0 is root
 }
 
 // Main runs the program and exits. newRoot builds its command tree; when it
@@ -89,6 +90,7 @@ func current() (Process, error) {
 		Streams:  iostreams.System(os.Getenv),
 		Hostname: strings.ToLower(short),
 		Self:     self,
+		UID:      os.Geteuid(),
 	}, nil
 }
 

@@ -55,10 +55,10 @@ func program(p app.Process) *cobra.Command {
 			"said": app.Said(errors.Join(errors.Join(errors.New("n1: printed")), errors.New("n2: not")), func(err error) bool {
 				return err.Error() == "n1: printed"
 			}),
-			"over":    app.Said(fmt.Errorf("stop: %w", context.Canceled), func(error) bool { return true }),
-			"silent":  fmt.Errorf("said: %w", app.Silent(4)),
-			"usage":   app.Usage("--to %q: not a date", "x"),
-			"none":    app.WithCode(nil, 3),
+			"over":   app.Said(fmt.Errorf("stop: %w", context.Canceled), func(error) bool { return true }),
+			"silent": fmt.Errorf("said: %w", app.Silent(4)),
+			"usage":  app.Usage("--to %q: not a date", "x"),
+			"none":   app.WithCode(nil, 3),
 		}[args[0]]
 	}}
 	wait := &cobra.Command{Use: "wait", Short: "Wait for a signal", RunE: func(cmd *cobra.Command, args []string) error {

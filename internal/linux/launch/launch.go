@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,15 +112,17 @@ func Exec(o Options, environ []string) error {
 	return watcher.failed(o.exec(environ, watcher))
 }
 
-func (o Options) exec(environ []string, watcher *report) (err error) {
+func (o Options) exec(environ []string, watcher *report) error {
 	if len(o.Argv) == 0 {
 		return errors.New("no command to execute: write it after --")
 	}
+	// The lock is never let go here: the execution does, and so does the end of the
+	// process when it fails. Before that the record names a process that still runs.
 	record, err := claim(o.Record, o.Lock)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, record.close()) }() // the execution closes it too
+	defer runtime.KeepAlive(record)
 	account, err := lookup(o.User, o.Group)
 	if err != nil {
 		return err

@@ -191,7 +191,7 @@ func TestExec(t *testing.T) {
 	t.Run("a file that the kernel cannot execute is told", func(t *testing.T) {
 		t.Parallel()
 		name := filepath.Join(dir, "noise")
-		if err := os.WriteFile(name, []byte("\x00\x01"), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(name, []byte("\x00\x01"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := watched(t, launch.Options{Argv: []string{name}}); err == nil || !strings.Contains(err.Error(), "exec format error") {
@@ -202,6 +202,36 @@ func TestExec(t *testing.T) {
 	t.Run("a launch that never began is told", func(t *testing.T) {
 		t.Parallel()
 		if _, err := watched(t, launch.Options{Argv: []string{"true"}}, "--no-such-flag"); err == nil || !strings.Contains(err.Error(), "ended before") {
+			t.Error(err)
+		}
+	})
+
+	t.Run("the command is executed although who watched was killed", func(t *testing.T) {
+		t.Parallel()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch, err := launch.NewWatch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		nobody, err := syscall.Dup(int(watch.File().Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := watch.Close(); err != nil {
+			t.Fatal(err)
+		}
+		end := os.NewFile(uintptr(nobody), "a pipe nobody reads")
+		o := launch.Options{Report: launch.ReportFD, Argv: []string{"echo", "here"}}
+		cmd := exec.CommandContext(t.Context(), self, o.Args()...) //nolint:forbidigo // the test binary itself
+		cmd.Env = append(os.Environ(), "LAUNCH_TEST=1")
+		cmd.ExtraFiles = []*os.File{end}
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "here\n" {
+			t.Errorf("%s, %v", out, err)
+		}
+		if err := end.Close(); err != nil {
 			t.Error(err)
 		}
 	})

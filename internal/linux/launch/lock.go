@@ -33,7 +33,7 @@ type BusyError struct{ Name string }
 
 // Error names the lock.
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("a start is in progress: a process being launched holds %s", e.Name)
+	return "a start is in progress: a process being launched holds " + e.Name
 }
 
 // TakeLock locks a record, until ctx ends at most: then it is a [*BusyError].

@@ -111,7 +111,11 @@ func (r *report) say(text string) error {
 	if r == nil {
 		return nil
 	}
-	if _, err := unix.Write(r.fd, []byte(text[:min(len(text), maxReason-len(executing))])); err != nil {
+	_, err := unix.Write(r.fd, []byte(text[:min(len(text), maxReason-len(executing))]))
+	if errors.Is(err, unix.EPIPE) {
+		return nil // who watched was killed: the launch goes on
+	}
+	if err != nil {
 		return fmt.Errorf("report on descriptor %d: %w", r.fd, err)
 	}
 	return nil

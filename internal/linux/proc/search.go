@@ -2,10 +2,13 @@ package proc
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Found is a process that a search found.
@@ -41,9 +44,14 @@ func Search(vars ...string) ([]Found, error) {
 		return nil, err
 	}
 	var found []Found
+	room := make([]byte, 16<<10)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == os.Getpid() || !holds(pid, vars) {
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		var held bool
+		if held, room = holds(pid, vars, room); !held {
 			continue
 		}
 		// Read again once the identity is known: the number may have been given
@@ -67,15 +75,31 @@ func Search(vars ...string) ([]Found, error) {
 	return found, nil
 }
 
-func holds(pid int, vars []string) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil || len(b) == 0 {
-		return false
+// holds reads the environment of a process in room, which it returns, larger when it
+// had to be. It makes the least calls that can be: every process of the host is asked.
+func holds(pid int, vars []string, room []byte) (bool, []byte) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, room
 	}
-	for _, v := range vars {
-		if !bytes.Contains(b, []byte(v)) {
-			return false
+	defer unix.Close(fd) //nolint:errcheck // only read
+	size := 0
+	for {
+		n, err := unix.Read(fd, room[size:])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if size += max(n, 0); n <= 0 {
+			break // no more of it, or the process ended
+		}
+		if size == len(room) {
+			room = append(room, make([]byte, len(room))...)
 		}
 	}
-	return true
+	for _, v := range vars {
+		if !bytes.Contains(room[:size], []byte(v)) {
+			return false, room
+		}
+	}
+	return size > 0, room
 }

@@ -73,7 +73,8 @@ type Context struct {
 // Table is an ordered list of keywords, each bound to a field.
 type Table struct {
 	keywords []*Keyword
-	room     []Keyword // the next ones, made together: tables are built at each decode
+	seen     [16]uint64 // a filter of the names
+	room     []Keyword  // the next ones, made together: tables are built at each decode
 }
 
 // Keywords returns the declarations, in declaration order.
@@ -90,9 +91,7 @@ func (t *Table) Find(name string) *Keyword {
 }
 
 func (t *Table) add(typ Type, name, help string, set func(string, Context) error) *Keyword {
-	if t.Find(name) != nil {
-		panic("keyword " + name + " is declared twice")
-	}
+	t.refuseTwice(name)
 	if len(t.room) == 0 {
 		t.room = make([]Keyword, 16)
 	}
@@ -101,6 +100,20 @@ func (t *Table) add(typ Type, name, help string, set func(string, Context) error
 	k.Name, k.Type, k.Help, k.set = name, typ, help, set
 	t.keywords = append(t.keywords, k)
 	return k
+}
+
+// refuseTwice panics when a name is declared already. Tables are built at each
+// decode: names are compared only when a filter cannot tell them apart.
+func (t *Table) refuseTwice(name string) {
+	hash := uint32(2166136261) // FNV-1a
+	for i := range len(name) {
+		hash = (hash ^ uint32(name[i])) * 16777619
+	}
+	word, bit := &t.seen[hash>>6%uint32(len(t.seen))], uint64(1)<<(hash%64)
+	if *word&bit != 0 && t.Find(name) != nil {
+		panic("keyword " + name + " is declared twice")
+	}
+	*word |= bit
 }
 
 // The modifiers below return the keyword, to be chained after a declaration.

@@ -83,7 +83,7 @@ func (b *Backend) Check() error {
 // Explain implements [command.Explainer]: an ordinary user has no access to the
 // folders of the system, and may have an agent of its own.
 func (b *Backend) Explain(err error) error {
-	if b.host.Paths.Root != "" || !errors.Is(err, os.ErrPermission) || os.Geteuid() == 0 {
+	if b.host.Paths.Root != "" || !errors.Is(err, os.ErrPermission) || b.o.Process.UID == 0 {
 		return err
 	}
 	return fmt.Errorf("%w\nThe agent of the system is for root. Become root, or set OSVC_ROOT_PATH to a folder of yours for an agent of your own", err)

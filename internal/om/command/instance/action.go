@@ -69,15 +69,10 @@ func Actions() []verb.Verb {
 			Path: "instance " + d.name, Aliases: d.aliases, Also: d.also, Group: "actions on this node", Hidden: d.hidden,
 			Short: d.short, Long: d.long,
 			New: func(b verb.Backend) verb.Runner {
-				remote, ok := b.(Remote)
-				if !ok {
+				if _, ok := b.(Local); !ok && d.localOnly {
 					return nil
 				}
-				local, _ := b.(Local)
-				if local == nil && d.localOnly {
-					return nil
-				}
-				return &act{declaration: d, local: local, remote: remote, action: Action{Name: d.name}}
+				return d.runner(b)
 			},
 		}
 		if d.walks {
@@ -99,6 +94,26 @@ type declaration struct {
 	locks             bool
 	confirms          bool
 	localOnly         bool // no endpoint
+}
+
+// Form returns the runner of an action for the command on objects of the same
+// name, which the flags of instances restrict to them; nil when there is none.
+func Form(name string, b verb.Backend) verb.Runner {
+	for _, d := range declarations() {
+		if d.name == name {
+			return d.runner(b)
+		}
+	}
+	return nil
+}
+
+func (d declaration) runner(b verb.Backend) verb.Runner {
+	remote, ok := b.(Remote)
+	if !ok {
+		return nil
+	}
+	local, _ := b.(Local)
+	return &act{declaration: d, local: local, remote: remote, action: Action{Name: d.name}}
 }
 
 func declarations() []declaration {
@@ -209,6 +224,8 @@ func (a *act) Run(ctx context.Context, c *verb.Call) error {
 		return err
 	case len(nodes) > 0:
 		return a.submit(ctx, c, nodes, paths)
+	case a.local == nil && a.localOnly:
+		return app.Usage("%s of an instance is done on its node: om %s instance %s", a.name, c.Selector, a.name)
 	case a.local == nil:
 		return app.Usage("say on which nodes: --node <selector>, or --node '*' for all of them")
 	case a.action.DryRun:

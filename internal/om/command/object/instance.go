@@ -22,13 +22,8 @@ type instanceForm struct {
 
 // onInstance returns the form of an action, nil when instances have none.
 func onInstance(name string, b verb.Backend) *instanceForm {
-	for _, v := range instance.Actions() {
-		if v.Path != "instance "+name {
-			continue
-		}
-		if action := v.New(b); action != nil {
-			return &instanceForm{action: action}
-		}
+	if action := instance.Form(name, b); action != nil {
+		return &instanceForm{action: action}
 	}
 	return nil
 }

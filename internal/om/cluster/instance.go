@@ -47,7 +47,7 @@ type ResourceConfig struct {
 	IsMonitored  bool          `json:"is_monitored"`
 	IsStandby    bool          `json:"is_standby"`
 	Restart      int           `json:"restart"`
-	RestartDelay time.Duration `json:"restart_delay"` // nanoseconds
+	RestartDelay time.Duration `json:"restart_delay"`
 }
 
 // InstanceStatus is the last evaluation of an instance.

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
@@ -36,7 +37,19 @@ func newAPI(mux *http.ServeMux) huma.API {
 	}
 	config.Info.Description = "The API of the Holdfast agent. The root socket of a node needs no token; the listener does."
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
-	return humago.New(mux, config)
+	a := humago.New(mux, config)
+	a.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[cluster.ResourceConfig](), reflect.TypeFor[ResourceConfig]())
+	return a
+}
+
+// ResourceConfig documents how a [cluster.ResourceConfig] travels. The name of the
+// schema is that of the type.
+type ResourceConfig struct {
+	IsDisabled   bool   `json:"is_disabled"`
+	IsMonitored  bool   `json:"is_monitored"`
+	IsStandby    bool   `json:"is_standby"`
+	Restart      int    `json:"restart" doc:"How many times the daemon restarts the resource."`
+	RestartDelay string `json:"restart_delay" doc:"The least time between two restarts." example:"500ms"`
 }
 
 // handle serves an operation.

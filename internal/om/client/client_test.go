@@ -107,6 +107,7 @@ func TestAStreamEndedByItsReaderSaysSo(t *testing.T) {
 	}
 	defer c.Close()
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 
 	var last error
 	for _, err := range client.Events(ctx, c, api.EventQuery{}) {

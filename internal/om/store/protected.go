@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -12,7 +11,7 @@ type ProtectedError struct{ Path object.Path }
 
 // Error says what depends on the object.
 func (e *ProtectedError) Error() string {
-	return fmt.Sprintf("%s belongs to the agent: without it no node and no user is recognised any more: it is not deleted", name(e.Path))
+	return name(e.Path) + " belongs to the agent: without it no node and no user is recognised any more: it is not deleted"
 }
 
 // Protected returns a [ProtectedError] for the configurations of the node and of

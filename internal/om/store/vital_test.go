@@ -92,3 +92,20 @@ func unset(tb testing.TB, names ...string) config.Change {
 	}
 	return c
 }
+
+func TestWhatTheAgentLivesByIsProtected(t *testing.T) {
+	t.Parallel()
+	for name, protected := range map[string]bool{
+		"system/sec/ca": true, "system/sec/cert": true, "system/sec/token": true, "cluster": true,
+		"system/sec/other": false, "sec/ca": false, "system/usr/ca": false, "web": false,
+	} {
+		err := store.Protected(path(t, name))
+		if (err != nil) != protected {
+			t.Errorf("%s: %v", name, err)
+		}
+		if protected {
+			fails(t, err, name, "belongs to the agent")
+		}
+	}
+	fails(t, store.Protected(object.Path{}), "node")
+}

@@ -235,10 +235,10 @@ func TestAStuckReaderDelaysNobody(t *testing.T) {
 	read.Buffer(nil, 1<<20)
 	got, missed := 0, 0
 	for missed == 0 && read.Scan() {
-		switch line := read.Text(); {
-		case line == "event: ObjectStatusUpdated":
+		switch read.Text() {
+		case "event: ObjectStatusUpdated":
 			got++
-		case line == "event: "+api.Resync:
+		case "event: " + api.Resync:
 			read.Scan() // id
 			read.Scan() // data
 			if _, err := fmt.Sscanf(read.Text(), `data: {"labels":{},"lost":%d}`, &missed); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/client"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
 // Select implements [verb.Backend]: the objects configured here, so that what
@@ -30,7 +31,7 @@ func (b *Backend) Select(ctx context.Context, selector string) ([]object.Path, e
 	elsewhere, err := b.Backend.Select(ctx, selector)
 	switch {
 	case absent(err):
-		return here, hereErr
+		return here, b.unread(parsed, hereErr)
 	case err != nil:
 		return nil, err
 	}
@@ -38,6 +39,21 @@ func (b *Backend) Select(ctx context.Context, selector string) ([]object.Path, e
 		return nil, hereErr
 	}
 	return union(here, elsewhere), nil
+}
+
+// unread is why an object named is not found: what is there may be no file.
+func (b *Backend) unread(s *object.Selector, missing error) error {
+	if missing == nil {
+		return nil
+	}
+	named, _ := s.Exact()
+	for _, p := range named {
+		_, err := b.store().Load(p)
+		if _, other := errors.AsType[*store.NotFileError](err); other {
+			return err
+		}
+	}
+	return missing
 }
 
 // isExact tells whether found is all that a selector made of paths names.

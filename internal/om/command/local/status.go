@@ -28,15 +28,41 @@ func (b *Backend) Instances(ctx context.Context, p object.Path, f cmdinstance.Fr
 	if len(items) > 0 && errors.As(err, &none) {
 		return items, nil
 	}
-	if err != nil {
-		return nil, err
-	}
 	at := slices.IndexFunc(items, func(i api.InstanceItem) bool { return i.Meta.Node == b.host.Hostname })
+	if err != nil {
+		return b.lastKnown(p, items, at, err)
+	}
 	if at < 0 {
 		return append(items, here), nil
 	}
 	here.Data.Monitor = items[at].Data.Monitor
 	items[at] = here
+	return items, nil
+}
+
+// lastKnown is what was known of the local instance before it could not be
+// evaluated, with the reason; the reason alone when nothing was. at is where the
+// daemon tells it in items, negative when it does not.
+func (b *Backend) lastKnown(p object.Path, items []api.InstanceItem, at int, cause error) ([]api.InstanceItem, error) {
+	if _, gone := errors.AsType[*object.NotFoundError](cause); gone {
+		return nil, cause
+	}
+	if at < 0 {
+		last, err := b.engine(nil).Last(p)
+		if err != nil {
+			return nil, cause //nolint:nilerr // nothing is known: the cause matters
+		}
+		at = len(items)
+		items = append(items, api.InstanceItem{
+			Kind: "InstanceItem", Meta: api.InstanceMeta{Object: p.String(), Node: b.host.Hostname}, Data: cluster.Instance{Status: &last},
+		})
+	}
+	config := cluster.InstanceConfig{Path: p, Nodename: b.host.Hostname}
+	if known := items[at].Data.Config; known != nil {
+		config = *known
+	}
+	config.Issues = []string{cause.Error()}
+	items[at].Data.Config = &config
 	return items, nil
 }
 

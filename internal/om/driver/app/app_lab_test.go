@@ -129,12 +129,42 @@ func TestSimpleGrouped(t *testing.T) {
 				t.Fatal("still up")
 			}
 		}
-		if s := f.Resource(); s.Status != cluster.Warn || !strings.Contains(s.Log[0].Message, "has ended but left process ") {
+		if s := f.Resource(); s.Status != cluster.Down || len(s.Log) != 1 || !strings.Contains(s.Log[0].Message, "has ended but left process ") {
 			t.Errorf("status %s %v", s.Status, s.Log)
 		}
 		f.Must(instance.Stop)
 		if s := f.Resource(); s.Status != cluster.Down {
 			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+	})
+
+	t.Run("a start ends what a former one left in the group, a failed one what it started", func(t *testing.T) {
+		t.Parallel()
+		var log strings.Builder
+		// An environment that says nothing: the group alone tells.
+		f := drivertest.New(t, grouped("start = true; setsid env -i /bin/sleep 307 & exec sleep 0.3\n"), &log)
+		group := func() string {
+			_, after, _ := strings.Cut(log.String(), "--pg ")
+			name, _, _ := strings.Cut(after, " ")
+			return name
+		}
+		for range 3 {
+			f.Must(instance.Start)
+			for f.Resource().Status == cluster.Up {
+				if t.Context().Err() != nil {
+					t.Fatal("still up")
+				}
+			}
+			if left := procs(t, tree, group()); len(left) != 1 {
+				t.Errorf("left: %v", left)
+			}
+		}
+		f.Configure(grouped("start = true; setsid env -i /bin/sleep 308 & exit 0\nstart_grace = 10s\n"))
+		if err := f.Run(t.Context(), drivertest.Path(), instance.Request{Action: instance.Start, DisableRollback: true}); err == nil {
+			t.Error("the start succeeded")
+		}
+		if left := procs(t, tree, group()); len(left) > 0 {
+			t.Errorf("left by the failed start: %v", left)
 		}
 	})
 }

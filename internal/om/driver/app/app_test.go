@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
 
-
 // simple is a case with a real process.
 func simple(config string) drivertest.Case {
 	return drivertest.Case{Spec: app.Simple, Real: true, Config: "start_grace = 10ms\n" + config}
@@ -434,11 +433,6 @@ func recordedPid(log string) int {
 	number, _, _ := strings.Cut(after, "\n")
 	pid, _ := strconv.Atoi(number)
 	return pid
-}
-
-func zombie(pid int) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && strings.Contains(string(b), ") Z ")
 }
 
 func TestValuesThatCannotWorkAreRefused(t *testing.T) {

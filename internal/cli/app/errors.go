@@ -101,7 +101,7 @@ func unsaid(err error) string {
 
 // parts returns the errors that were joined into one which says nothing of its own.
 func parts(err error) ([]error, bool) {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // this one, not what it wraps
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return nil, false
 	}

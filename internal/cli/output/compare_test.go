@@ -31,8 +31,11 @@ func TestTemplatesCompareTextsThatAreNumbers(t *testing.T) {
 func TestATemplateChoosesKeywords(t *testing.T) {
 	t.Parallel()
 	rows := []map[string]any{
-		{"keyword": "app#1.timeout", "value": "5m"}, {"keyword": "app#2.timeout", "value": "0"},
-		{"keyword": "app#1.start", "value": "/bin/true"}, {"keyword": "fs#1.timeout", "value": "10"}, {"keyword": "app#3.timeout", "value": "30"},
+		{"keyword": "app#1.timeout", "value": "5m"},
+		{"keyword": "app#2.timeout", "value": "0"},
+		{"keyword": "app#1.start", "value": "/bin/true"},
+		{"keyword": "fs#1.timeout", "value": "10"},
+		{"keyword": "app#3.timeout", "value": "30"},
 	}
 	s, _, out, _ := iostreams.Test()
 	err := output.Write[struct{}](s, `template={{range .}}{{if and (hasPrefix .keyword "app#") (hasSuffix .keyword ".timeout") (ge .value 1)}}{{.keyword}} {{end}}{{end}}`, nil, nil, rows)

@@ -66,7 +66,7 @@ func ignored(cmd *cobra.Command, err error) bool {
 const exitMissing = 2
 
 func onlyMissing(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // this one, not what it wraps
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !onlyMissing(e) })
 	}
 	var coded interface {

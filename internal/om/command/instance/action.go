@@ -279,7 +279,7 @@ func (a *act) act(ctx context.Context, c *verb.Call, paths []object.Path) error 
 
 // logged tells whether an error ended the log of its action, which the console shows.
 func logged(err error) bool {
-	l, ok := err.(interface{ Logged() bool }) //nolint:errorlint // what wraps it says more
+	l, ok := err.(interface{ Logged() bool })
 	return ok && l.Logged()
 }
 

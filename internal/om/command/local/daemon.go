@@ -55,7 +55,9 @@ func (b *Backend) StartDaemon(ctx context.Context, limit time.Duration) (bool, e
 	if err := os.Remove(words.Name()); err != nil {
 		return false, fmt.Errorf("start the daemon: %w", err)
 	}
-	process, err := b.host.Runner.Start(host.Cmd{Argv: []string{b.host.Self, "daemon", "run", "--quiet"}, Capture: words})
+	process, err := b.host.Runner.Start(host.Cmd{
+		Argv: []string{b.host.Self, "daemon", "run", "--quiet"}, Env: daemonEnviron(b.o.Process.Environ), Capture: words,
+	})
 	if err != nil {
 		return false, fmt.Errorf("start the daemon: %w", err)
 	}

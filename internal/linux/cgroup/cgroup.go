@@ -81,7 +81,7 @@ func (t *Tree) Usable(group string) error {
 func (t *Tree) Create(group string) error {
 	err := os.MkdirAll(t.Dir(group), 0o755) //nolint:gosec // the mode of the kernel
 	for range 10 {
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break
 		}
 		// Who deletes another group removes those left empty above it, perhaps the

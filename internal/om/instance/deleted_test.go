@@ -19,8 +19,7 @@ func TestTheStatusOfADeletedObjectIsNotKept(t *testing.T) {
 
 	s, err := f.Status(t.Context(), web, instance.StatusOptions{Refresh: true})
 
-	var missing *object.NotFoundError
-	if !errors.As(err, &missing) {
+	if _, missing := errors.AsType[*object.NotFoundError](err); !missing {
 		t.Errorf("got %v, %+v", err, s.Resources)
 	}
 	if _, err := os.Stat(filepath.Join(f.Host.Paths.Var(), web.StateDir())); !errors.Is(err, os.ErrNotExist) {

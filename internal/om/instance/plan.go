@@ -133,7 +133,7 @@ func build(all []facts, parallel func(group, subset string) bool, r Request) ([]
 		s.Steps = append(s.Steps, Step{RID: f.rid, Verb: r.Action, Skip: skip(r, f)})
 	}
 	if r.Action == Run && len(sets) == 0 && r.Partial() {
-		return nil, fmt.Errorf("no task to run: %s selects none%s", strings.Join(filters(r), " "), existing(slices.DeleteFunc(all, func(f facts) bool { return !f.runs })))
+		return nil, fmt.Errorf("no task to run: %s selects none%s", strings.Join(filters(r), " "), tasks(all))
 	}
 	return sets, nil
 }
@@ -233,6 +233,15 @@ func existing(all []facts) string {
 		ids[i] = f.rid
 	}
 	return ": the object has " + strings.Join(ids, ", ")
+}
+
+// tasks names what a run can be asked of.
+func tasks(all []facts) string {
+	all = slices.DeleteFunc(slices.Clone(all), func(f facts) bool { return !f.runs })
+	if len(all) == 0 {
+		return ": the object has no task"
+	}
+	return existing(all)
 }
 
 // barrier is how many of the resources, in walk order, come up to the one named

@@ -43,6 +43,12 @@ func TestFiltersThatSelectNothing(t *testing.T) {
 	}
 }
 
+func TestAnObjectWithoutTasksSaysSo(t *testing.T) {
+	t.Parallel()
+	f := faked(t, "[app#1]\n")
+	f.fails(instance.Run, "no task to run: --rid=app#1 selects none: the object has no task", rid("app#1"))
+}
+
 func TestWhatIsLeftAloneIsLogged(t *testing.T) {
 	t.Parallel()
 	f := faked(t, "[app#1]\n[app#2]\ndisable = true\n")

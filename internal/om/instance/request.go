@@ -118,12 +118,8 @@ func (r Request) Args() []string {
 		args = append(args, "--env="+e)
 	}
 	flag("no-lock", r.NoLock)
-	switch r.WaitLock {
-	case 0, DefaultWaitLock:
-	case NoWait:
-		args = append(args, "--waitlock=0s")
-	default:
-		args = append(args, "--waitlock="+r.WaitLock.String())
+	if r.WaitLock != 0 && r.WaitLock != DefaultWaitLock {
+		args = append(args, "--waitlock="+max(r.WaitLock, 0).String()) // [NoWait] is 0s
 	}
 	flag("disable-rollback", r.DisableRollback)
 	flag("leader", r.Leader)

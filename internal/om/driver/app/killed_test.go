@@ -18,7 +18,7 @@ import (
 // starter is a start of the instance by a process of its own.
 func starter(t *testing.T, f *drivertest.Fixture, said *strings.Builder) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), f.Host.Self, "start", f.Host.Paths.Root) //nolint:forbidigo,gosec // the test binary itself
+	cmd := exec.CommandContext(t.Context(), f.Host.Self, "start", f.Host.Paths.Root) //nolint:forbidigo // the test binary itself
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func starter(t *testing.T, f *drivertest.Fixture, said *strings.Builder) *exec.C
 func TestStartersKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	const seed = 1
-	random := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // instants
+	random := rand.New(rand.NewPCG(seed, seed))
 	f := copying(t, "start = {dir}/copy 420\n", nil)
 	one := func(when string) {
 		t.Helper()

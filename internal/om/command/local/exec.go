@@ -36,7 +36,7 @@ func (e *exec) Flags(f *pflag.FlagSet) {
 
 func (e *exec) Run(_ context.Context, c *verb.Call) error {
 	e.options.Argv = c.Args
-	err := instance.Exec(e.options, e.environ)
+	err := instance.Exec(e.options, e.environ) //nolint:contextcheck // the command takes the place of this process
 	if _, told := errors.AsType[*launch.ReportedError](err); told {
 		return app.Silent(1)
 	}

@@ -50,7 +50,7 @@ func (b *Backend) lastKnown(p object.Path, items []api.InstanceItem, at int, cau
 	if at < 0 {
 		last, err := b.engine(nil).Last(p)
 		if err != nil {
-			return nil, cause //nolint:nilerr // nothing is known: the cause matters
+			return nil, cause
 		}
 		at = len(items)
 		items = append(items, api.InstanceItem{

@@ -294,7 +294,7 @@ func TestWhatRunsIsNotDeletedByHand(t *testing.T) {
 func TestAFailedStartEndsWhatItStarted(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	f := copying(t, "start = setsid {dir}/copy 412 & exit 0\nstart_grace = 10s\n", &log)
+	f := copying(t, "start = true; setsid {dir}/copy 412 & exit 0\nstart_grace = 10s\n", &log)
 	for range 3 {
 		err := f.Run(t.Context(), drivertest.Path(), instance.Request{Action: instance.Start, DisableRollback: true})
 		if err == nil || !strings.Contains(err.Error(), "ended within 10s of its start") {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 	"github.com/holdfast-ops/holdfast/internal/om/schema"
@@ -362,12 +363,24 @@ func (x *execution) verdict(s cluster.InstanceStatus) error {
 	case Start, Restart:
 		return good(cluster.Up, cluster.NotApplicable)
 	case Stop:
-		return good(cluster.Down, cluster.StandbyUp, cluster.StandbyDown, cluster.NotApplicable)
+		return errors.Join(x.unknown(), good(cluster.Down, cluster.StandbyUp, cluster.StandbyDown, cluster.NotApplicable))
 	case Shutdown:
-		return good(cluster.Down, cluster.StandbyDown, cluster.NotApplicable)
+		return errors.Join(x.unknown(), good(cluster.Down, cluster.StandbyDown, cluster.NotApplicable))
 	case Boot, StartStandby, Provision, Unprovision, Purge, Run, Freeze, Unfreeze, Clear, Delete, Info:
 	}
 	return nil
+}
+
+// unknown tells which resources may still run: one that cannot be configured
+// cannot be stopped, and unknown is not down.
+func (x *execution) unknown() error {
+	var errs []error
+	for _, m := range x.resources {
+		if m.err != nil && !m.Common.Disable && !errors.Is(m.err, config.ErrPostponed) {
+			errs = append(errs, fmt.Errorf("%s was not stopped, whether it runs is not known: repair its configuration first: %w", m.RID, m.err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // selectedVerdict is the verdict on the resources a partial start or stop acted on.

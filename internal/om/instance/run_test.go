@@ -481,13 +481,13 @@ func TestRefusals(t *testing.T) {
 		f.run(instance.Start)
 	})
 
-	t.Run("a resource that cannot be configured fails a start, and does not prevent a stop", func(t *testing.T) {
+	t.Run("a resource that cannot be configured fails a start, and a stop that did stop the others", func(t *testing.T) {
 		t.Parallel()
 		f := faked(t, "[app#1]\n[app#2]\nsubset = {nosuch}\n")
 		f.fails(instance.Start, "nosuch")
 		f.run(instance.Start, rid("app#1"))
 		f.fake.history()
-		f.run(instance.Stop)
+		f.fails(instance.Stop, "app#2 was not stopped, whether it runs is not known")
 		if diff := cmp.Diff([]string{"stop app#1"}, f.fake.history()); diff != "" {
 			t.Error(diff)
 		}

@@ -43,6 +43,8 @@ type Client struct {
 	base   string // scheme and authority of the URLs
 	target string // for errors
 	token  secret.String
+
+	patience, pulse time.Duration // of a daemon of this host; see their constants
 }
 
 // New returns a client. It connects at the first call.
@@ -55,7 +57,7 @@ func New(o Options) (*Client, error) {
 					return socket.Dial(ctx, o.Socket)
 				},
 			}},
-			base: "http://localhost", target: o.Socket,
+			base: "http://localhost", target: o.Socket, patience: patience, pulse: pulse,
 		}, nil
 	}
 	base, err := baseURL(o.Server)

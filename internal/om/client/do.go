@@ -14,8 +14,12 @@ import (
 const maxAnswer = 1 << 30
 
 // Do calls an operation. A refusal is an *[api.Problem], the absence of a
-// daemon a *[DownError].
+// daemon a *[DownError], one of this host that answers nothing a *[HungError].
 func Do[In, Out any](ctx context.Context, c *Client, op api.Operation[In, Out], in In) (out Out, err error) {
+	ctx, stop, cancel := c.watch(ctx)
+	defer cancel()
+	defer stop()
+	defer func() { err = hung(ctx, err) }()
 	response, err := c.send(ctx, op.Describe(), in, "application/json")
 	if err != nil {
 		return out, err

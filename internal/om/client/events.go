@@ -18,9 +18,12 @@ import (
 // [api.Resync] says that this reader was too slow and lost some.
 func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
-		response, err := c.send(ctx, api.GetDaemonEvents.Describe(), q, sse.ContentType)
+		watched, stop, cancel := c.watch(ctx)
+		defer cancel()
+		response, err := c.send(watched, api.GetDaemonEvents.Describe(), q, sse.ContentType)
+		stop() // what is silent from here on has nothing to say
 		if err != nil {
-			yield(api.Event{}, err)
+			yield(api.Event{}, hung(watched, err))
 			return
 		}
 		defer func() { _ = response.Body.Close() }()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
+	"github.com/holdfast-ops/holdfast/internal/om/client"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 )
 
@@ -119,10 +120,11 @@ func Lifecycle() []verb.Verb {
 		{
 			Path: "running", Group: lifecycle, Short: "Tell by the exit code whether the daemon answers: 0 or 1",
 			New: verb.Does(func(ctx context.Context, a Answerer, _ *verb.Call) error {
-				if a.Alive(ctx) != nil {
+				err := a.Alive(ctx)
+				if err != nil && !client.IsHung(err) {
 					return app.Silent(1)
 				}
-				return nil
+				return err
 			}),
 		},
 		{

@@ -133,8 +133,10 @@ func (b *Backend) StopDaemon(ctx context.Context, limit time.Duration) (bool, er
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	asked, err := client.Do(ctx, c, api.PostDaemonStop, api.NodeName{Node: api.Localhost})
-	if client.IsDown(err) {
-		return false, nil
+	if client.IsDown(err) || client.IsHung(err) {
+		if runs := b.unreachable(err); runs != nil || client.IsDown(err) {
+			return false, runs
+		}
 	}
 	if err != nil {
 		return false, fmt.Errorf("stop the daemon: %w", err)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/host"
@@ -53,6 +54,7 @@ type Backend struct {
 	store    func() *store.Store
 	book     func() *logbook.Book
 	session  func() string
+	silent   atomic.Bool // the daemon did not take a notification
 }
 
 // New returns the backend of this host.

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
@@ -14,8 +15,9 @@ import (
 // waits long, because of a daemon that is not there.
 type notifier struct{ backend *Backend }
 
-// notifyLimit bounds what the daemon may cost an action.
-const notifyLimit = 2 * time.Second
+// notifyLimit bounds what a daemon that does not answer may cost a command, in
+// all: one that was silent for so long is told nothing more.
+const notifyLimit = time.Second
 
 // Progress implements instance.Notifier. The monitor knows what it asked for.
 func (n notifier) Progress(ctx context.Context, p object.Path, sid, state string, partial bool) {
@@ -34,11 +36,13 @@ func (n notifier) Status(ctx context.Context, p object.Path, status cluster.Inst
 
 func tell[In, Out any](ctx context.Context, b *Backend, op api.Operation[In, Out], in In) {
 	c, err := b.Connect()
-	if err != nil {
+	if err != nil || b.silent.Load() {
 		return
 	}
 	// The end of an action is told even when the action is interrupted.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyLimit)
 	defer cancel()
-	_, _ = client.Do(ctx, c, op, in)
+	if _, err := client.Do(ctx, c, op, in); errors.Is(err, context.DeadlineExceeded) {
+		b.silent.Store(true)
+	}
 }

@@ -62,10 +62,11 @@ func isExact(s *object.Selector, found []object.Path) bool {
 	return ok && len(found) == len(named)
 }
 
-// absent tells that the daemon does not answer, or does not know the object.
+// absent tells that the daemon is not there, does not answer, or does not know
+// the object.
 func absent(err error) bool {
 	var p *api.Problem
-	return client.IsDown(err) || errors.As(err, &p) && p.Status == http.StatusNotFound
+	return client.IsDown(err) || client.IsHung(err) || errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
 func union(a, b []object.Path) []object.Path {

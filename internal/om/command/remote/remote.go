@@ -74,8 +74,11 @@ func (b *Backend) Wanted(p object.Path) bool {
 
 // Alive returns nil when the daemon answers.
 func (b *Backend) Alive(ctx context.Context) error {
-	_, err := do(ctx, b, api.GetHealth, api.None{})
-	return err
+	c, err := b.Connect()
+	if err != nil {
+		return err
+	}
+	return c.Alive(ctx)
 }
 
 // Objects implements object.Lister.

@@ -211,7 +211,7 @@ func (x *expansion) resolve(section string, r reference) (string, error) {
 		return "", err // it names the key: the way to it would hide it
 	}
 	if err != nil {
-		return "", fmt.Errorf("reference %s: %w", r.text, err)
+		return "", through(r.text, err)
 	}
 	if err := errors.Join(x.count(0, len(value)), x.spend(0, len(value))); err != nil {
 		return "", err

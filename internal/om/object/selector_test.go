@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -367,12 +368,27 @@ func TestReadList(t *testing.T) {
 	}
 }
 
+func TestAListThatIsTooLongIsAnErrorThatSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for want, list := range map[string]string{
+		"line 2 of the list of objects is longer than 65536 bytes: write one selector a line": "web\n" + strings.Repeat("x", 1<<20),
+		"the list of objects is longer than 16777216 bytes: use patterns, as in ns1/svc/*":    strings.Repeat("web\n", 4<<20+1),
+	} {
+		_, err := object.ReadList(strings.NewReader(list))
+
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestAListThatCannotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
+	broken := errors.New("broken pipe")
 
-	_, err := object.ReadList(strings.NewReader(strings.Repeat("x", 1<<20)))
+	_, err := object.ReadList(iotest.ErrReader(broken))
 
-	if err == nil || !strings.Contains(err.Error(), "read the list of objects") {
+	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }

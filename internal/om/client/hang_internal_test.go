@@ -50,7 +50,7 @@ func TestADaemonThatAnswersNothingIsNotWaitedFor(t *testing.T) {
 			return err
 		},
 		"is it there":     func(ctx context.Context, c *Client) error { return c.Alive(ctx) },
-		"a stream begins": func(ctx context.Context, c *Client) error { return firstError(ctx, c) },
+		"a stream begins": firstError,
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {

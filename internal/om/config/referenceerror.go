@@ -33,7 +33,7 @@ func (e *ReferenceError) Unwrap() error { return e.Err }
 // through adds a reference to the way to what is wrong.
 func through(reference string, err error) error {
 	chain := []string{reference}
-	if inner, ok := errors.AsType[*ReferenceError](err); ok && error(inner) == err {
+	if inner, ok := errors.AsType[*ReferenceError](err); ok && inner.Error() == err.Error() {
 		return &ReferenceError{Chain: slices.Concat(chain, inner.Chain), Err: inner.Err}
 	}
 	return &ReferenceError{Chain: chain, Err: err}

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestReferencesInsideOthersAreOneBoundedError(t *testing.T) {
 		4:  "reference {env.k1}: reference {env.k4}, 3 references further: env.k4 is not set",
 		40: "reference {env.k1}: reference {env.k40}, 39 references further: env.k40 is not set",
 	} {
-		t.Run(fmt.Sprint(nested), func(t *testing.T) {
+		t.Run(strconv.Itoa(nested), func(t *testing.T) {
 			t.Parallel()
 			var text strings.Builder
 			text.WriteString("[env]\n")

@@ -18,7 +18,7 @@ func (b *Backend) unreachable(answer error) error {
 	name := filepath.Join(b.host.Paths.Locks(), "daemon")
 	lock, err := os.Open(name)
 	if err != nil {
-		return nil //nolint:nilerr // no lock, no daemon
+		return nil // no lock, no daemon
 	}
 	defer lock.Close() //nolint:errcheck // only read
 	// Shared and for an instant: a daemon that starts waits longer than that.

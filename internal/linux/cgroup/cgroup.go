@@ -79,14 +79,14 @@ func (t *Tree) Usable(group string) error {
 
 // Create makes a group, and those above it.
 func (t *Tree) Create(group string) error {
-	err := os.MkdirAll(t.Dir(group), 0o755) //nolint:gosec // the mode of the kernel
-	for range 10 {
+	var err error
+	for range 1000 {
+		err = os.MkdirAll(t.Dir(group), 0o755) //nolint:gosec // the mode of the kernel
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break
 		}
 		// Who deletes another group removes those left empty above it, perhaps the
 		// one that was just made here.
-		err = os.MkdirAll(t.Dir(group), 0o755) //nolint:gosec // as above
 	}
 	if err != nil {
 		return fmt.Errorf("control group %s: %w", group, err)

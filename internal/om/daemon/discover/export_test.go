@@ -10,3 +10,6 @@ import (
 func (d *Discovery) Watch(watcher func() (*fsnotify.Watcher, error), pollEvery time.Duration) {
 	d.watcher, d.pollEvery = watcher, pollEvery
 }
+
+// Drained is what takes the errors of a watcher.
+var Drained = drained

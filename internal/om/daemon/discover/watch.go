@@ -39,7 +39,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 		w.blind(err)
 	} else {
 		defer fsw.Close() //nolint:errcheck // nothing was written
-		w.fsw, events, errs = fsw, fsw.Events, fsw.Errors
+		w.fsw, events, errs = fsw, fsw.Events, drained(fsw.Errors)
 	}
 	w.scan(ctx)
 	close(d.ready)
@@ -77,6 +77,22 @@ func (d *Discovery) Run(ctx context.Context) error {
 			w.scan(ctx)
 		}
 	}
+}
+
+// drained takes the errors of a watcher as they come, and keeps one: each has
+// everything looked at again. The library sends them under the lock that adding a
+// watch takes: whoever adds must not be the one who receives.
+func drained(errs <-chan error) <-chan error {
+	last := make(chan error, 1)
+	go func() { // ends when the watcher is closed
+		for err := range errs {
+			select {
+			case last <- err:
+			default:
+			}
+		}
+	}()
+	return last
 }
 
 func newWatcher() (*fsnotify.Watcher, error) { return fsnotify.NewBufferedWatcher(256) }

@@ -3,6 +3,7 @@ package event
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,15 +175,17 @@ func operator(s string) (at int, op string) {
 	return 0, ""
 }
 
+// fieldPath is a path: members after a dot, indexes in brackets.
+var fieldPath = regexp.MustCompile(`^(\.[^.\[\]\s]+|\[[0-9]+\])+$`)
+
 // parsePath reads ".a.b[0]" as a, b, 0. Member names may hold anything but the
-// marks of the grammar: resource ids are members.
+// marks of the grammar and blanks: resource ids are members.
 func parsePath(s string) ([]string, error) {
 	s = strings.TrimRight(s, " ")
-	path := strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(s[1:]), ".")
-	if slices.Contains(path, "") {
-		return nil, fmt.Errorf("field path %q has an empty member: write .member.member[index]", s)
+	if !fieldPath.MatchString(s) {
+		return nil, fmt.Errorf("field path %q has an empty member, a blank, or a bracket out of place: write .member.member[index]", s)
 	}
-	return path, nil
+	return strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(s[1:]), "."), nil
 }
 
 func known(kind string) bool {

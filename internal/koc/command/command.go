@@ -26,9 +26,10 @@ type Command struct {
 	Output    Output
 	// NoWatch keeps --watch off a command that reads but must not be repeated.
 	NoWatch bool
+	// OptIn names the columns of a listing that only -c or --sort-column shows.
+	OptIn []string
 	// Aliases are other words for the same command, hidden from lists.
 	Aliases []string
-	// Optional scope etc. are decided in Run.
 	Run func(ctx context.Context, c *Call) error
 }
 

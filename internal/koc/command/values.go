@@ -15,6 +15,9 @@ type Pair struct{ Key, Value string }
 // Given reports whether the flag or argument was in the command line.
 func (v *Values) Given(name string) bool { panic("not written yet") }
 
+// Declares reports whether the command has a flag or argument of the name.
+func (v *Values) Declares(name string) bool { panic("not written yet") }
+
 // Is reports whether a flag without value was given.
 func (v *Values) Is(name string) bool { panic("not written yet") }
 

@@ -30,7 +30,7 @@ type Command struct {
 	OptIn []string
 	// Aliases are other words for the same command, hidden from lists.
 	Aliases []string
-	Run func(ctx context.Context, c *Call) error
+	Run     func(ctx context.Context, c *Call) error
 }
 
 // Output is the kind of result a command prints. It decides its formatter flags:
@@ -65,7 +65,7 @@ const (
 
 // Flag is an option.
 type Flag struct {
-	Name  string   // without the dashes: "mtu"
+	Name  string   // without the dashes: "mtu"; one letter is a short flag only
 	Short string   // one letter: "f"
 	Also  []string // other spellings, hidden from help, without dashes
 	Value string   // what help calls the value: "<mtu>"; "" for a flag without one
@@ -83,10 +83,41 @@ type Flag struct {
 	// Keys are the keys a record of type Records may have; those with a "!" in
 	// front it must have. None means any.
 	Keys []string
+	// LooseCommas lets values of Records have commas: a piece without an equals
+	// sign goes on the value before it.
+	LooseCommas bool
+	// Fold matches choices without regard to case; the value becomes the choice as
+	// it is declared. Without choices it makes the value lower case.
+	Fold bool
+	// Attached makes an optional value need the equals sign: --watch=5s.
+	Attached bool
 	// Complete names the noun whose names complete the value: "network".
 	Complete string
 	// Koc marks a flag that upstream does not have.
 	Koc bool
+}
+
+// takesValue reports whether the flag is followed by a value.
+func (f *Flag) takesValue() bool { return f.Value != "" }
+
+// keepsAll reports whether a repeated flag adds to what it was given before.
+func (f *Flag) keepsAll() bool {
+	switch f.Type {
+	case KeyValue, KeyList, Records, Commas, JSONKeyValue:
+		return true
+	case Text, Int, Natural, Float:
+	}
+	return f.Repeat
+}
+
+// Dashed is the flag as it is typed.
+func (f *Flag) Dashed() string { return dashed(f.Name) }
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // Arg is a positional argument.

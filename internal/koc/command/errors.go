@@ -1,0 +1,95 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rejected is the exit code for a command line that cannot be understood.
+const Rejected = 2
+
+// UsageError is a command line that cannot be understood. Nothing was done.
+type UsageError struct {
+	Message string
+	// Upstream is the message in the words of argparse, for the OpenStack voice;
+	// "" is Message.
+	Upstream string
+	// Usage is what to print below: the usage line, or where help is.
+	Usage string
+}
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Message }
+
+// ExitCode is [Rejected].
+func (e *UsageError) ExitCode() int { return Rejected }
+
+// Reject is for a command that finds its command line wrong before it asks
+// anything of the cloud.
+func Reject(format string, a ...any) error {
+	return &UsageError{Message: fmt.Sprintf(format, a...)}
+}
+
+func rejected(upstream, format string, a ...any) *UsageError {
+	return &UsageError{Message: fmt.Sprintf(format, a...), Upstream: upstream}
+}
+
+// nearest returns up to three of the names that are close to what was typed.
+func nearest(typed string, names []string) []string {
+	type guess struct {
+		name string
+		far  int
+	}
+	var guesses []guess
+	for _, name := range names {
+		far := distance(typed, name)
+		if far <= max(2, len(typed)/3) || len(typed) > 2 && strings.HasPrefix(name, typed) {
+			guesses = append(guesses, guess{name, far})
+		}
+	}
+	slices.SortStableFunc(guesses, func(a, b guess) int { return a.far - b.far })
+	var near []string
+	for _, g := range guesses[:min(3, len(guesses))] {
+		near = append(near, g.name)
+	}
+	return near
+}
+
+// distance counts the letters to change, add, remove or swap between two words.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return max(len(a), len(b))
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+// didYouMean is the tail of a message about an unknown name.
+func didYouMean(near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	quoted := make([]string, len(near))
+	for i, n := range near {
+		quoted[i] = `"` + n + `"`
+	}
+	return "; did you mean " + strings.Join(quoted, " or ") + "?"
+}

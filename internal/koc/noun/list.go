@@ -1,0 +1,238 @@
+package noun
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/koc/command"
+	"github.com/holdfast-ops/holdfast/internal/koc/render"
+)
+
+// Column is a column of a listing, or a field of what is shown.
+type Column struct {
+	Title string
+	// Attr is the path of the attribute; see [Object.Get].
+	Attr string
+	// Cell makes the cell from the value of the attribute; nil takes it as it is.
+	Cell func(any) any
+	// From makes the cell from the whole object, instead of Attr and Cell. Needs
+	// lists the attributes it looks at.
+	From  func(Object) any
+	Needs []string
+	// Long columns are shown with --long; OptIn columns only when -c or
+	// --sort-column names them.
+	Long, OptIn bool
+	// Own and Compat keep a column to one voice.
+	Own, Compat bool
+}
+
+// Listing is the declaration of a list command.
+type Listing struct {
+	Short     string
+	Long      string
+	Args      []command.Arg
+	Flags     []command.Flag // without --long, --limit and --marker
+	Exclusive []string
+	NoLong    bool // there is no --long
+	Paged     bool // --limit and --marker
+	Columns   []Column
+	// Query sets the query of the request from the flags. It may return another
+	// noun to list, below another path.
+	Query func(ctx context.Context, c *command.Call, q url.Values) error
+	// Path gives the path of the collection, when it depends on the arguments.
+	Path func(ctx context.Context, c *command.Call) (string, error)
+	// Keep filters what the service cannot. KeepNeeds lists the attributes it looks at.
+	Keep      func(c *command.Call, o Object) bool
+	KeepNeeds []string
+	// Prepare runs before rows are made: what it fetches, the columns' closures use.
+	// It returns the columns to use; nil uses Columns.
+	Prepare func(ctx context.Context, c *command.Call, columns []Column) ([]Column, error)
+}
+
+// List builds a list command.
+func (n Noun) List(l Listing) func() command.Command {
+	return func() command.Command {
+		flags := append([]command.Flag{}, l.Flags...)
+		if !l.NoLong && hasLong(l.Columns) {
+			flags = append(flags, command.Flag{Name: "long", Help: "Show more columns"})
+		}
+		if l.Paged {
+			flags = append(flags, PageFlags(n.Name)...)
+		}
+		return command.Command{
+			Short: l.Short, Long: l.Long, Args: l.Args, Flags: flags, Exclusive: l.Exclusive,
+			Output: command.Listed, OptIn: optIn(l.Columns),
+			Run: func(ctx context.Context, c *command.Call) error { return n.list(ctx, c, l) },
+		}
+	}
+}
+
+// PageFlags are --limit and --marker.
+func PageFlags(name string) []command.Flag {
+	return []command.Flag{
+		{Name: "limit", Value: "<count>", Type: command.Int, Help: "Stop after this many, all pages taken together; -1 is no limit"},
+		{Name: "marker", Value: "<id>", Help: "Begin after the " + name + " of this id"},
+	}
+}
+
+func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
+	query := url.Values{}
+	if l.Query != nil {
+		if err := l.Query(ctx, c, query); err != nil {
+			return err
+		}
+	}
+	if l.Path != nil {
+		path, err := l.Path(ctx, c)
+		if err != nil {
+			return err
+		}
+		n = n.At(path)
+	}
+	columns := Pick(c, l.Columns)
+	if l.Prepare != nil {
+		changed, err := l.Prepare(ctx, c, columns)
+		if err != nil {
+			return err
+		}
+		if changed != nil {
+			columns = changed
+		}
+	}
+	limit := 0
+	if l.Paged {
+		limit = max(c.Int("limit"), 0)
+		if marker := c.Text("marker"); marker != "" {
+			query.Set("marker", marker)
+		}
+		if limit > 0 && l.Keep == nil {
+			query.Set("limit", c.Text("limit"))
+		}
+	}
+	pageLimit := limit
+	if l.Keep != nil {
+		pageLimit = 0
+	}
+	objects := n.pages(ctx, c, query, pageLimit, projection(c, columns, l.KeepNeeds, l.Keep != nil))
+	if l.Keep != nil {
+		objects = filter(objects, limit, func(o Object) bool { return l.Keep(c, o) })
+	}
+	return PrintList(c, columns, objects)
+}
+
+// Pick returns the columns of the run: those of its voice, those of --long hidden
+// without it.
+func Pick(c *command.Call, columns []Column) []Column {
+	long := c.Declares("long") && c.Is("long")
+	out := make([]Column, 0, len(columns))
+	for _, col := range columns {
+		if col.Own && c.Compat() || col.Compat && !c.Compat() || col.Long && !long {
+			continue
+		}
+		out = append(out, col)
+	}
+	return out
+}
+
+// PrintList prints objects by their columns.
+func PrintList(c *command.Call, columns []Column, objects iter.Seq2[Object, error]) error {
+	heads := make([]render.Column, len(columns))
+	for i, col := range columns {
+		heads[i] = render.Column{Title: col.Title, Hidden: col.OptIn}
+	}
+	return c.List(heads, func(yield func([]any, error) bool) {
+		for o, err := range objects {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			row := make([]any, len(columns))
+			for i := range columns {
+				row[i] = columns[i].cell(o)
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	})
+}
+
+func (col *Column) cell(o Object) any {
+	if col.From != nil {
+		return col.From(o)
+	}
+	v := o.Get(col.Attr)
+	if col.Cell != nil {
+		return col.Cell(v)
+	}
+	return v
+}
+
+// projection says which attributes the columns of the run look at; nil is all.
+func projection(c *command.Call, columns []Column, also []string, keeps bool) func(string) bool {
+	if keeps && also == nil {
+		return nil
+	}
+	needed := map[string]bool{}
+	need := func(attr string) {
+		needed[attr] = true
+		head, _, _ := strings.Cut(attr, ".")
+		needed[head] = true
+	}
+	for _, attr := range also {
+		need(attr)
+	}
+	for _, col := range columns {
+		if !c.Output.Wants(render.Column{Title: col.Title, Hidden: col.OptIn}) {
+			continue
+		}
+		if col.From != nil && col.Needs == nil {
+			return nil
+		}
+		if col.Attr != "" {
+			need(col.Attr)
+		}
+		for _, attr := range col.Needs {
+			need(attr)
+		}
+	}
+	return func(name string) bool { return needed[name] }
+}
+
+func filter(objects iter.Seq2[Object, error], limit int, keep func(Object) bool) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		count := 0
+		for o, err := range objects {
+			if err == nil && !keep(o) {
+				continue
+			}
+			if !yield(o, err) {
+				return
+			}
+			if count++; limit > 0 && count >= limit {
+				return
+			}
+		}
+	}
+}
+
+func hasLong(columns []Column) bool {
+	for _, col := range columns {
+		if col.Long {
+			return true
+		}
+	}
+	return false
+}
+
+func optIn(columns []Column) []string {
+	var names []string
+	for _, col := range columns {
+		if col.OptIn {
+			names = append(names, col.Title)
+		}
+	}
+	return names
+}

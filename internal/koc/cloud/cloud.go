@@ -19,7 +19,8 @@ type Service struct {
 	// Microversion is sent with each request, "" for none.
 	Microversion string
 
-	cloud *Cloud
+	cloud  *Cloud
+	pinned bool // the user asked for the microversion
 }
 
 // Request is one request to a service.

@@ -1,0 +1,447 @@
+package cloud
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxDocument is how much of a JSON answer is read into memory. Answers that
+// are decoded as they come have no limit of their own.
+const maxDocument = 64 << 20
+
+// streamed is what decodes an answer while it arrives.
+type streamed interface{ DecodeFrom(r io.Reader) error }
+
+func (s Service) do(ctx context.Context, r Request) error {
+	a, err := s.cloud.send(ctx, s, r)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if r.Into == nil || a.status == http.StatusNoContent {
+		return a.finish()
+	}
+	return a.decode(r.Into)
+}
+
+func (s Service) open(ctx context.Context, r Request) (*Response, error) {
+	a, err := s.cloud.send(ctx, s, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Response{Status: a.status, Header: a.header, Body: a.body}, nil
+}
+
+// call is one request as it is sent.
+type call struct {
+	service string
+	method  string
+	url     string
+	header  http.Header
+	body    any
+	size    int64
+	ok      []int
+	once    bool
+	// follow is false where the answer that redirects is the one wanted.
+	still bool
+}
+
+// answer is an accepted answer whose body was not read yet.
+type answer struct {
+	call   call
+	status int
+	header http.Header
+	body   io.ReadCloser
+}
+
+// send adds what identifies the session and the service to a request. A refused
+// token is replaced once.
+func (c *Cloud) send(ctx context.Context, s Service, r Request) (*answer, error) {
+	token, err := c.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := call{service: s.Type, method: r.Method, header: http.Header{}, body: r.Body, size: r.Size, ok: r.OK, once: r.Once}
+	if k.method == "" {
+		k.method = http.MethodGet
+	}
+	if k.url, err = c.address(token, s, r); err != nil {
+		return nil, err
+	}
+	k.header.Set("Accept", "application/json")
+	s.microversion(k.header)
+	for name, values := range r.Header {
+		k.header[http.CanonicalHeaderKey(name)] = values
+	}
+	if !replayable(r.Body) {
+		if token, err = c.fresh(ctx, token); err != nil {
+			return nil, err
+		}
+	}
+	c.identify(&k, token)
+	a, err := c.exchange(ctx, k)
+	var fault *Fault
+	if !errors.As(err, &fault) {
+		return a, err
+	}
+	if fault.Status != http.StatusUnauthorized || !c.renewable() || !replayable(r.Body) {
+		return nil, c.explain(fault, s, token)
+	}
+	if token, err = c.replace(ctx, token); err != nil {
+		return nil, err
+	}
+	if err := rewind(r.Body); err != nil {
+		return nil, err
+	}
+	c.identify(&k, token)
+	a, err = c.exchange(ctx, k)
+	if errors.As(err, &fault) {
+		return nil, c.explain(fault, s, token)
+	}
+	return a, err
+}
+
+// fresh makes sure that the token was issued in this run: a body that cannot be
+// sent twice must not meet one that was revoked since it was cached.
+func (c *Cloud) fresh(ctx context.Context, token *Token) (*Token, error) {
+	c.mu.Lock()
+	ok := c.verified || c.token != token
+	c.mu.Unlock()
+	if ok {
+		return token, nil
+	}
+	return c.replace(ctx, token)
+}
+
+func replayable(body any) bool {
+	if _, ok := body.(io.Seeker); ok {
+		return true
+	}
+	_, ok := body.(io.Reader)
+	return !ok
+}
+
+func rewind(body any) error {
+	if s, ok := body.(io.Seeker); ok {
+		if _, err := s.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("send the body again after a refused token: %w", err)
+		}
+	}
+	return nil
+}
+
+// identify adds the token, or what stands for it.
+func (c *Cloud) identify(k *call, token *Token) {
+	s := c.settings
+	switch s.authType() {
+	case "none":
+	case "http_basic":
+		// Only for the address the credentials are for.
+		if sameOrigin(k.url, s.text("endpoint")) {
+			r := http.Request{Header: k.header}
+			r.SetBasicAuth(s.text("username"), s.text("password"))
+		}
+	default:
+		k.header.Set("X-Auth-Token", token.ID)
+	}
+}
+
+// address is where a request goes. A link that a service made leads to the
+// endpoint even when the service knows itself by another name, as one behind a
+// proxy may, so that no token reaches a machine that is not of the catalogue.
+func (c *Cloud) address(token *Token, s Service, r Request) (string, error) {
+	address := s.Endpoint + r.Path
+	if strings.Contains(r.Path, "://") {
+		address = r.Path
+		if !c.trusted(token, s, address) {
+			var err error
+			if address, err = rebase(address, s.Endpoint); err != nil {
+				return "", err
+			}
+		}
+	}
+	if len(r.Query) > 0 {
+		mark := "?"
+		if strings.Contains(address, "?") {
+			mark = "&"
+		}
+		address += mark + r.Query.Encode()
+	}
+	return address, nil
+}
+
+func (c *Cloud) trusted(token *Token, s Service, address string) bool {
+	if sameOrigin(address, s.Endpoint) || sameOrigin(address, c.settings.text("auth_url")) {
+		return true
+	}
+	for _, entry := range token.Catalog {
+		for _, e := range entry.Endpoints {
+			if sameOrigin(address, e.URL) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rebase moves a link below an endpoint.
+func rebase(link, endpoint string) (string, error) {
+	from, err := url.Parse(link)
+	if err != nil {
+		return "", fmt.Errorf("follow a link of the service: %w", err)
+	}
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		return "", fmt.Errorf("endpoint %q: %w", endpoint, err)
+	}
+	from.Scheme, from.Host, from.User = to.Scheme, to.Host, nil
+	base := strings.TrimRight(to.Path, "/")
+	if last := base[strings.LastIndex(base, "/")+1:]; !within(from.Path, base) && last != "" {
+		// The proxy adds a prefix that the service does not know.
+		if rest, ok := strings.CutPrefix(from.Path, "/"+last); ok && (rest == "" || rest[0] == '/') {
+			from.Path, from.RawPath = base+rest, ""
+		}
+	}
+	return from.String(), nil
+}
+
+func within(path, base string) bool {
+	rest, ok := strings.CutPrefix(path, base)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+func sameOrigin(a, b string) bool {
+	x, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	y, err := url.Parse(b)
+	return err == nil && x.Host != "" && x.Scheme == y.Scheme && hostPort(x) == hostPort(y)
+}
+
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Hostname()) + ":" + port
+}
+
+// exchange sends a call, again where that is safe, and returns an accepted answer.
+func (c *Cloud) exchange(ctx context.Context, k call) (*answer, error) {
+	body, err := encode(&k)
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		a, err := c.once(ctx, k, body)
+		wait, again := c.again(ctx, k, a, err, try)
+		if again {
+			if a != nil {
+				a.drain()
+			}
+			if err := pause(ctx, wait); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if accepted(k.ok, a.status) {
+			return a, nil
+		}
+		return nil, a.fault()
+	}
+}
+
+func accepted(ok []int, status int) bool {
+	if len(ok) == 0 {
+		return status >= 200 && status < 300
+	}
+	return slices.Contains(ok, status)
+}
+
+// encode makes the body, nil when it is a reader or none.
+func encode(k *call) ([]byte, error) {
+	switch b := k.body.(type) {
+	case nil, io.Reader:
+		return nil, nil
+	case url.Values:
+		k.header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return []byte(b.Encode()), nil
+	}
+	var buffer bytes.Buffer
+	e := json.NewEncoder(&buffer)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(k.body); err != nil {
+		return nil, fmt.Errorf("write the body of %s %s: %w", k.method, k.url, err)
+	}
+	if k.header.Get("Content-Type") == "" {
+		k.header.Set("Content-Type", "application/json")
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}
+
+// once sends a call one time.
+func (c *Cloud) once(ctx context.Context, k call, body []byte) (*answer, error) {
+	var reader io.Reader
+	if r, ok := k.body.(io.Reader); ok {
+		reader = r
+	} else if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	if reader != nil {
+		// The transport must not close what the caller owns.
+		reader = struct{ io.Reader }{reader}
+	}
+	request, err := http.NewRequestWithContext(ctx, k.method, k.url, reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", k.method, k.url, err)
+	}
+	request.Header = k.header.Clone()
+	request.Header.Set("User-Agent", "koc/"+c.options.Version)
+	switch {
+	case body != nil:
+		request.ContentLength = int64(len(body))
+		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	case k.size > 0:
+		request.ContentLength = k.size
+	case reader != nil:
+		request.ContentLength = -1
+	}
+	client := c.client
+	if k.still {
+		still := *client
+		still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		client = &still
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, c.unreachable(k, err)
+	}
+	return &answer{call: k, status: response.StatusCode, header: response.Header, body: response.Body}, nil
+}
+
+func (a *answer) close() { _ = a.body.Close() }
+
+// drain reads a little so that the connection can be used again.
+func (a *answer) drain() {
+	_, _ = io.CopyN(io.Discard, a.body, 64<<10)
+	a.close()
+}
+
+// finish reads an answer nobody wants: it must still be whole.
+func (a *answer) finish() error {
+	if _, err := io.CopyN(io.Discard, a.body, 1<<20); err != nil && !errors.Is(err, io.EOF) {
+		return a.cut(err)
+	}
+	return nil
+}
+
+// name is how errors call the answer: the service and the path.
+func (a *answer) name() string {
+	path := a.call.url
+	if u, err := url.Parse(path); err == nil {
+		path = u.EscapedPath()
+	}
+	return fmt.Sprintf("%s service, %s %s", a.call.service, a.call.method, path)
+}
+
+// decode reads the JSON of the answer.
+func (a *answer) decode(into any) error {
+	watched := &watched{r: a.body}
+	if s, ok := into.(streamed); ok {
+		if err := s.DecodeFrom(watched); err != nil {
+			return a.undecoded(err, watched)
+		}
+		return a.rest(watched)
+	}
+	watched.limit = maxDocument
+	d := json.NewDecoder(watched)
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return a.undecoded(err, watched)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = errors.New("more follows the document")
+		}
+		return a.undecoded(err, watched)
+	}
+	return nil
+}
+
+// rest reads what a decoder left: nothing, or the answer was cut off there.
+func (a *answer) rest(w *watched) error {
+	w.limit = w.n + 1<<20
+	if _, err := io.Copy(io.Discard, w); err != nil {
+		return a.undecoded(err, w)
+	}
+	return nil
+}
+
+func (a *answer) undecoded(err error, w *watched) error {
+	switch {
+	case errors.Is(w.err, errTooLong):
+		return fmt.Errorf("%s: the answer is longer than %d MiB: ask for less, with a filter or --limit", a.name(), maxDocument>>20)
+	case w.err != nil && !errors.Is(w.err, io.EOF):
+		return a.cut(w.err)
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		if w.n == 0 {
+			return fmt.Errorf("%s: the answer is empty where a JSON document was expected", a.name())
+		}
+		return fmt.Errorf("%s: the answer ends in the middle, after %d bytes: what was shown is not all", a.name(), w.n)
+	}
+	var bad *json.SyntaxError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("%s: the answer is no JSON: %w (at byte %d)%s", a.name(), err, bad.Offset, a.kind())
+	}
+	return fmt.Errorf("%s: the answer cannot be read: %w%s", a.name(), err, a.kind())
+}
+
+// kind tells of an answer that is another kind of document.
+func (a *answer) kind() string {
+	kind := a.header.Get("Content-Type")
+	if kind == "" || strings.Contains(kind, "json") {
+		return ""
+	}
+	return "; its type is " + strconv.Quote(kind) + ": is the endpoint that of the service?"
+}
+
+// cut is the error of an answer that was interrupted.
+func (a *answer) cut(err error) error {
+	return fmt.Errorf("%s: the answer was interrupted, what was shown is not all: %w", a.name(), err)
+}
+
+var errTooLong = errors.New("too long")
+
+// watched is a body that remembers its failure, with a limit unless that is 0.
+type watched struct {
+	r        io.Reader
+	n, limit int64
+	err      error
+}
+
+// Read implements [io.Reader].
+func (w *watched) Read(p []byte) (int, error) {
+	if w.limit > 0 && w.n >= w.limit {
+		w.err = errTooLong
+		return 0, errTooLong
+	}
+	n, err := w.r.Read(p)
+	w.n += int64(n)
+	if err != nil {
+		w.err = err
+	}
+	return n, err
+}

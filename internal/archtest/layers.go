@@ -43,13 +43,13 @@ func Layers() Table {
 			}},
 			{Name: "contract", Packages: []string{
 				"internal/om/resource/...", "internal/om/api",
-				"internal/koc/cloud", "internal/koc/render", "internal/koc/command", "internal/koc/noun",
+				"internal/koc/cloud", "internal/koc/render", "internal/koc/command", "internal/koc/noun", "internal/koc/cloudtest",
 			}},
 			{Name: "doers", Packages: []string{
 				"internal/om/store", "internal/om/datastore", "internal/om/logbook", "internal/om/driver/...",
 				"internal/om/instance", "internal/om/auth", "internal/om/client",
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
-				"internal/koc/identity", "internal/koc/common",
+				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",
 			}},
 			{Name: "assembly", Packages: []string{"internal/om/daemon/...", "internal/om/command/...", "internal/koc"}},
 			{Name: "main", Packages: []string{"cmd/..."}},

@@ -5,12 +5,15 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
 // Process is what one line of the process table says.
@@ -22,6 +25,9 @@ type Process struct {
 	State byte
 	// StartTime is counted in clock ticks since the boot.
 	StartTime uint64
+
+	kernel bool // a thread of the kernel: no program was ever executed in it
+	bare   bool // executed with an empty environment
 }
 
 // Ended reports whether the process only waits to be collected by its parent.
@@ -65,42 +71,74 @@ func parseStat(s string) (Process, error) {
 		return Process{}, fmt.Errorf("process table entry %q: %w", s, err)
 	}
 	p.StartTime = start
+	// An old or a cut line has no more, and then neither is known.
+	if flags, err := strconv.ParseUint(f[6], 10, 64); err == nil {
+		p.kernel = flags&kernelThread != 0
+	}
+	// Where the environment lies in memory, once the program is loaded: its code is
+	// the last thing that is told.
+	if len(f) > 48 {
+		p.bare = f[47] == f[48] && f[48] != "0" && f[24] != "0"
+	}
 	return p, nil
 }
 
-// List reads the whole process table, in one scan. Processes that end meanwhile
-// are left out.
+// kernelThread is PF_KTHREAD of the kernel.
+const kernelThread = 0x00200000
+
+// List reads the whole process table. None that lives is missed because its parent
+// ended meanwhile; those that end meanwhile are left out.
 func List() ([]Process, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close() //nolint:errcheck // only read
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	table := make([]Process, 0, len(names))
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
+	var table []Process
+	err := scan(func(pid int) verdict {
 		p, err := Stat(pid)
-		if err != nil {
-			continue
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return gone
+		case err != nil:
+			return known
 		}
 		table = append(table, p)
-	}
-	return table, nil
+		if p.Ended() {
+			return ended
+		}
+		return known
+	})
+	return table, err
 }
 
-// Environ returns the environment pid was executed with. It is readable by its
-// owner and by root only.
-func Environ(pid int) ([]string, error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return nil, err
+// ErrExecuting tells that the kernel is replacing the program of a process by
+// another one: for a moment it shows neither its command line nor its environment.
+var ErrExecuting = errors.New("process is being executed")
+
+// Environ returns the environment pid was executed with, which may be empty. It is
+// readable by its owner and by root only. A process that ended has none, which is
+// [os.ErrNotExist]. The end of an execution is waited for, a second at most: then it
+// is [ErrExecuting].
+func Environ(pid int) (env []string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), scanWait)
+	defer cancel()
+	_ = retry.Until(ctx, settling(), func(context.Context) (bool, error) { // the error is that of environ
+		env, err = environ(pid)
+		return !errors.Is(err, ErrExecuting), nil
+	})
+	return env, err
+}
+
+func environ(pid int) ([]string, error) {
+	size, b, err := read(pid, make([]byte, environRoom))
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("environment of process %d: %w", pid, err)
+	case size > 0:
+		return strings.Split(strings.TrimRight(string(b[:size]), "\x00"), "\x00"), nil
 	}
-	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), nil
+	switch withoutEnviron(pid) {
+	case known:
+		return nil, nil
+	case unknown:
+		return nil, fmt.Errorf("process %d: %w", pid, ErrExecuting)
+	case gone, ended:
+	}
+	return nil, fmt.Errorf("process %d: %w", pid, os.ErrNotExist)
 }

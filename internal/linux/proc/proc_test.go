@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -205,5 +207,59 @@ func TestSearch(t *testing.T) {
 	}
 	if found := search(tag); len(found) > 0 {
 		t.Errorf("dead and found: %v", found)
+	}
+}
+
+func TestNobodyEscapes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, script := range map[string]string{
+		"by executing itself again and again": `exec "$0"`,
+		"by leaving a child and ending":       `"$0" & exit 0`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(dir, strconv.Itoa(len(script)))
+			if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // executed
+				t.Fatal(err)
+			}
+			tag := "PROC_TEST_ESCAPE=" + file
+			leader, _ := spawn(t, `exec "$PROC_TEST_FILE"`, tag, "PROC_TEST_FILE="+file)
+
+			for i := range 30 {
+				found, err := proc.Search(tag)
+				if err != nil || len(found) == 0 {
+					t.Fatalf("search %d: nothing found, %v", i, err)
+				}
+				table, err := proc.List()
+				if err != nil || !slices.ContainsFunc(table, func(p proc.Process) bool { return p.Session == leader.Pid && !p.Ended() }) {
+					t.Fatalf("list %d: nothing listed, %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+	id, _ := spawn(t, "exec env -i sleep 66")
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		env, err := proc.Environ(id.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(env) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("environment %q, want none", env)
+		}
+	}
+	h := open(t, id)
+	if err := errors.Join(h.Signal(syscall.SIGKILL), h.WaitGone(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if env, err := proc.Environ(id.Pid); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("environment of who ended: %q, %v", env, err)
 	}
 }

@@ -31,75 +31,96 @@ func (f Found) Env(name string) string {
 
 // Search finds the processes alive whose environment holds every one of vars,
 // each KEY=value, wherever they went: a process may leave its session, its parent
-// and its control group, not the environment it was executed with. The running
-// process is left out, and so are those whose environment the user may not read.
+// and its control group, not the environment it was executed with. None escapes it
+// by executing another program or by leaving a child meanwhile. The running process
+// is left out, and so are those whose environment the user may not read, and one
+// that needs more than a second to be executed.
 func Search(vars ...string) ([]Found, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close() //nolint:errcheck // only read
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
 	var found []Found
-	room := make([]byte, 16<<10)
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == os.Getpid() {
-			continue
+	room := make([]byte, environRoom)
+	err := scan(func(pid int) verdict {
+		if pid == os.Getpid() {
+			return known
 		}
-		var held bool
-		if held, room = holds(pid, vars, room); !held {
-			continue
+		size, err := 0, error(nil)
+		if size, room, err = read(pid, room); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+			return known
 		}
-		// Read again once the identity is known: the number may have been given
-		// to another process meanwhile.
-		id, err := Of(pid)
-		if err != nil || !id.Alive() {
-			continue
+		if size == 0 {
+			return withoutEnviron(pid)
 		}
-		env, err := Environ(pid)
-		if err != nil {
-			continue
+		if !slices.ContainsFunc(vars, func(v string) bool { return !bytes.Contains(room[:size], []byte(v)) }) {
+			f, v := match(pid, vars)
+			if f != nil {
+				found = append(found, *f)
+			}
+			return v
 		}
-		f := Found{Identity: id, environ: env}
-		if !slices.ContainsFunc(vars, func(v string) bool {
-			key, value, _ := strings.Cut(v, "=")
-			return f.Env(key) != value
-		}) {
-			found = append(found, f)
-		}
-	}
-	return found, nil
+		return known
+	})
+	return found, err
 }
 
-// holds reads the environment of a process in room, which it returns, larger when it
-// had to be. It makes the least calls that can be: every process of the host is asked.
-func holds(pid int, vars []string, room []byte) (bool, []byte) {
+// environRoom holds the environment of nearly every process.
+const environRoom = 16 << 10
+
+// match reads the environment of a process again once its identity is known: the
+// number may have been given to another process meanwhile.
+func match(pid int, vars []string) (*Found, verdict) {
+	id, err := Of(pid)
+	if err != nil || !id.Alive() {
+		return nil, gone
+	}
+	env, err := environ(pid)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, gone
+	case errors.Is(err, ErrExecuting):
+		return nil, unknown
+	case err != nil:
+		return nil, known
+	}
+	f := Found{Identity: id, environ: env}
+	if slices.ContainsFunc(vars, func(v string) bool {
+		key, value, _ := strings.Cut(v, "=")
+		return f.Env(key) != value
+	}) {
+		return nil, known
+	}
+	return &f, known
+}
+
+// withoutEnviron tells why the environment of a process reads as empty.
+func withoutEnviron(pid int) verdict {
+	p, err := Stat(pid)
+	switch {
+	case err != nil:
+		return gone
+	case p.Ended():
+		return ended
+	case p.kernel, p.bare:
+		return known
+	}
+	return unknown
+}
+
+// read reads the environment of a process in room, which it returns, larger when it
+// had to be: at once, for it may be gone from one call to the next. It makes the least
+// calls that can be: every process of the host is asked.
+func read(pid int, room []byte) (size int, _ []byte, err error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false, room
+		return 0, room, err
 	}
 	defer unix.Close(fd) //nolint:errcheck // only read
-	size := 0
 	for {
-		n, err := unix.Read(fd, room[size:])
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if size += max(n, 0); n <= 0 {
-			break // no more of it, or the process ended
-		}
-		if size == len(room) {
-			room = append(room, make([]byte, len(room))...)
+		n, err := unix.Pread(fd, room, 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case n == len(room):
+			room = make([]byte, 2*len(room))
+		default:
+			return max(n, 0), room, nil // 0 on an error: the process ended, or has none
 		}
 	}
-	for _, v := range vars {
-		if !bytes.Contains(room[:size], []byte(v)) {
-			return false, room
-		}
-	}
-	return size > 0, room
 }

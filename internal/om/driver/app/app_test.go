@@ -45,9 +45,8 @@ func TestSimple(t *testing.T) {
 		f := drivertest.New(t, simple("start = /bin/sleep 300\n"), nil)
 		f.Must(instance.Start)
 		r := record(t, f)
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(r.Pid) + "/cmdline")
-		if err != nil || string(b) != "/bin/sleep\x00300\x00" {
-			t.Errorf("process %d is %q, %v", r.Pid, b, err)
+		if line := commandLine(r.Pid); line != "/bin/sleep\x00300\x00" {
+			t.Errorf("process %d is %q", r.Pid, line)
 		}
 		if f.Resource().Info["pid"] != r.Pid {
 			t.Errorf("info %v, want pid %d", f.Resource().Info, r.Pid)

@@ -55,12 +55,26 @@ func commands(t *testing.T, match func(line string) bool) []int {
 	}
 	var pids []int
 	for _, p := range table {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(p.Pid) + "/cmdline")
-		if err == nil && !p.Ended() && match(string(b)) {
+		if !p.Ended() && match(commandLine(p.Pid)) {
 			pids = append(pids, p.Pid)
 		}
 	}
 	return pids
+}
+
+// commandLine is empty for a thread of the kernel and for who ended. That of a
+// process being executed is waited for.
+func commandLine(pid int) string {
+	for {
+		env, err := proc.Environ(pid)
+		if err != nil {
+			return ""
+		}
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err != nil || len(b) > 0 || len(env) == 0 {
+			return string(b)
+		}
+	}
 }
 
 func recordOf(f *drivertest.Fixture) string {

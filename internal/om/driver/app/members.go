@@ -108,56 +108,91 @@ func (a *simple) look() (members, error) {
 			m.others = append(m.others, member{Identity: t.Identity, session: t.Session, foreign: t.ObjectID != a.env.ObjectID})
 		}
 	}
-	add := func(id proc.Identity) {
-		if !seen[id.Pid] && id.Alive() {
-			seen[id.Pid] = true
-			m.others = append(m.others, member{Identity: id})
-		}
-	}
-	if err := a.grouped(add); err != nil {
-		return m, err
-	}
-	if m.main.IsZero() || !m.main.ThisBoot() {
-		return m, nil
-	}
-	table, err := proc.List()
-	if err != nil {
-		return m, err
-	}
-	for _, id := range m.main.Session(table) {
-		if m.mainAlive || overwritten(id.Pid) {
-			add(id)
+	for _, list := range []func() ([]proc.Identity, error){a.grouped, m.session} {
+		err := each(list, func(id proc.Identity) {
+			if !seen[id.Pid] {
+				seen[id.Pid] = true
+				m.others = append(m.others, member{Identity: id})
+			}
+		})
+		if err != nil {
+			return m, err
 		}
 	}
 	return m, nil
 }
 
-// overwritten reports whether a process wrote over the environment it was executed
-// with, as those do that show what they are at in the process table.
-func overwritten(pid int) bool {
-	env, err := proc.Environ(pid)
-	return err == nil && !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "PATH=") })
-}
-
-// grouped adds the processes of the control group.
-func (a *simple) grouped(add func(proc.Identity)) error {
-	if a.env.Cgroup == "" {
-		return nil
-	}
-	tree, err := cgroup.Open()
-	if err != nil {
-		return err
-	}
-	pids, err := tree.Procs(a.env.Cgroup)
-	if err != nil {
-		return err
-	}
-	for _, pid := range pids {
-		if id, err := proc.Of(pid); err == nil {
-			add(id)
+// each calls add for the processes of a list that are alive. One that ends meanwhile
+// may leave a child that the list does not have: then it lists again.
+func each(list func() ([]proc.Identity, error), add func(proc.Identity)) error {
+	gone := map[proc.Identity]bool{}
+	for again := true; again; {
+		again = false
+		ids, err := list()
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if id.Alive() {
+				add(id)
+			} else if !gone[id] {
+				gone[id], again = true, true
+			}
 		}
 	}
 	return nil
+}
+
+// session lists the processes of the session of the main one; once that is gone,
+// those alone whose environment does not tell whose they are.
+func (m members) session() ([]proc.Identity, error) {
+	if m.main.IsZero() || !m.main.ThisBoot() {
+		return nil, nil
+	}
+	table, err := proc.List()
+	if err != nil {
+		return nil, err
+	}
+	ids := m.main.Session(table)
+	if !m.mainAlive {
+		ids = slices.DeleteFunc(ids, func(id proc.Identity) bool { return !overwritten(id.Pid) })
+	}
+	return ids, nil
+}
+
+// overwritten reports whether a process wrote over the environment it was executed
+// with, as those do that show what they are at in the process table. One that is
+// gone counts, for it may have left a child.
+func overwritten(pid int) bool {
+	env, err := proc.Environ(pid)
+	if errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	return err == nil && !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "PATH=") })
+}
+
+// grouped lists the processes of the control group.
+func (a *simple) grouped() ([]proc.Identity, error) {
+	if a.env.Cgroup == "" {
+		return nil, nil
+	}
+	tree, err := cgroup.Open()
+	if err != nil {
+		return nil, err
+	}
+	pids, err := tree.Procs(a.env.Cgroup)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]proc.Identity, 0, len(pids))
+	for _, pid := range pids {
+		id, err := proc.Of(pid)
+		if err != nil {
+			id = proc.Identity{Pid: pid} // it has ended
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 func (a *simple) trace() process.Trace {

@@ -1,5 +1,5 @@
-// Package app runs a command line program: [Main] owns the signals, the exit
-// code and the printing of errors, so nothing else in the tree does.
+// Package app runs a program whose command tree is cobra's: [Main] prepares the
+// tree and prints its errors, package program does the rest.
 //
 //	command returns nil        -> 0
 //	*UsageError, any error     -> 1, printed as "Error: ..."
@@ -10,54 +10,46 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/cli/program"
 )
 
 // Interrupted is the exit code of a command ended by a signal.
-const Interrupted = 130
+const Interrupted = program.Interrupted
 
 // Process is what a command may know of the process it runs in. It is read
 // once, by [Main], and passed down.
-type Process struct {
-	Args     []string            // the arguments, without the program name
-	Env      func(string) string // one variable, "" when unset
-	Environ  []string            // all of them, KEY=value
-	Streams  *iostreams.Streams
-	Hostname string // short, lower case
-	Self     string // path of the executable
-	Version  string // set by the main packages
-	UID      int    // effective user, 0 is root
-}
+type Process = program.Process
+
+// UsageError is a command line that cannot be understood. Its message tells the
+// user what to type instead.
+type UsageError = program.UsageError
+
+// Usage returns a [UsageError].
+func Usage(format string, a ...any) error { return program.Usage(format, a...) }
+
+// WithCode gives an error an exit code; nil stays nil.
+func WithCode(err error, code int) error { return program.WithCode(err, code) }
+
+// Silent returns an error that only sets the exit code: whatever there is to
+// say was already said.
+func Silent(code int) error { return program.Silent(code) }
+
+// Ended is what a command that lasts until the user ends it returns when ctx
+// does: nothing to say, the exit code of an interruption.
+func Ended(ctx context.Context) error { return program.Ended(ctx) }
+
+// Said makes silent those of the joined errors that were printed already: they
+// only set the exit code.
+func Said(err error, printed func(error) bool) error { return program.Said(err, printed) }
 
 // Main runs the program and exits. newRoot builds its command tree; when it
 // rewrites the arguments it gives them to the root with SetArgs. See [Prepare]
 // for what is changed in the tree.
 func Main(name string, newRoot func(Process) *cobra.Command) {
-	p, err := current()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "Error: %s: %v\n", name, err)
-		os.Exit(1)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		<-signals
-		cancel()
-		<-signals
-		os.Exit(Interrupted)
-	}()
-	os.Exit(Run(ctx, p, newRoot))
+	program.Main(name, func(ctx context.Context, p Process) int { return Run(ctx, p, newRoot) })
 }
 
 // Run is Main without the process: it returns the exit code. The end of ctx is
@@ -69,41 +61,6 @@ func Run(ctx context.Context, p Process, newRoot func(Process) *cobra.Command) i
 	root.SetOut(p.Streams.Out)
 	root.SetErr(p.Streams.Err)
 	err := root.ExecuteContext(ctx)
-	report(p.Streams.Err, err)
-	return exitCode(err)
-}
-
-func current() (Process, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return Process{}, fmt.Errorf("read the hostname: %w", err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return Process{}, fmt.Errorf("find this executable: %w", err)
-	}
-	short, _, _ := strings.Cut(host, ".")
-	return Process{
-		Args:     os.Args[1:],
-		Env:      os.Getenv,
-		Environ:  os.Environ(),
-		Streams:  iostreams.System(os.Getenv),
-		Hostname: strings.ToLower(short),
-		Self:     self,
-		UID:      os.Geteuid(),
-	}, nil
-}
-
-// report prints an error, the lines after the first aligned below it.
-func report(w io.Writer, err error) {
-	msg := unsaid(err)
-	if msg == "" {
-		return
-	}
-	if errors.Is(err, context.Canceled) {
-		msg = strings.Replace(msg, context.Canceled.Error(), "interrupted", 1)
-	}
-	const prefix = "Error: "
-	msg = strings.ReplaceAll(strings.TrimRight(msg, "\n"), "\n", "\n"+strings.Repeat(" ", len(prefix)))
-	_, _ = fmt.Fprintln(w, prefix+msg)
+	program.Report(p.Streams.Err, err)
+	return program.ExitCode(err)
 }

@@ -17,6 +17,8 @@ type UsageError struct {
 	Upstream string
 	// Usage is what to print below: the usage line, or where help is.
 	Usage string
+	// Command is the words of the command, "" when they are wrong themselves.
+	Command string
 }
 
 // Error implements error.

@@ -12,7 +12,8 @@ import (
 // "--" before arguments that begin with a dash.
 //
 // Beyond argparse it takes arguments apart from each other by flags in every case,
-// and --flag=true or --flag=false for a flag without a value.
+// and --flag=true or --flag=false for a flag without a value. At --help it stops
+// reading, and nothing is missing.
 func Parse(cmd *Command, globals []Flag, args []string) (*Values, error) {
 	g := newGrammar(cmd, globals)
 	return g.parse(args)
@@ -221,6 +222,9 @@ func (g *grammar) parse(args []string) (*Values, error) {
 		case option:
 			if err := r.option(t); err != nil {
 				return nil, err
+			}
+			if v := r.values.decl["help"]; v != nil && v.set {
+				return r.values, nil
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package app
+package program
 
 import (
 	"context"
@@ -73,21 +73,21 @@ func Said(err error, printed func(error) bool) error {
 		return errors.Join(said...)
 	}
 	if err != nil && printed(err) {
-		return Silent(exitCode(err))
+		return Silent(ExitCode(err))
 	}
 	return err
 }
 
-// unsaid is what an error has to say: of joined errors, what those that are not
+// Unsaid is what an error has to say: of joined errors, what those that are not
 // silent have.
-func unsaid(err error) string {
+func Unsaid(err error) string {
 	if err == nil {
 		return ""
 	}
 	if all, ok := parts(err); ok {
 		var texts []string
 		for _, e := range all {
-			if text := unsaid(e); text != "" {
+			if text := Unsaid(e); text != "" {
 				texts = append(texts, text)
 			}
 		}
@@ -113,8 +113,8 @@ func parts(err error) ([]error, bool) {
 	return all, err.Error() == strings.Join(texts, "\n")
 }
 
-// exitCode is the code of the first error of the tree that has one.
-func exitCode(err error) int {
+// ExitCode is the code of the first error of the tree that has one.
+func ExitCode(err error) int {
 	if err == nil {
 		return 0
 	}

@@ -1,0 +1,96 @@
+// Package program is a process that runs a command line program: [Main] owns the
+// signals and the exit code. It knows no library of commands; package app builds
+// on it for those that use one.
+//
+//	nil                        -> 0
+//	*UsageError, any error     -> 1
+//	error with ExitCode() int  -> that code
+//	first SIGINT or SIGTERM    -> the context ends; 130 if the command fails then
+//	second one                 -> 130 at once
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+)
+
+// Interrupted is the exit code of a command ended by a signal.
+const Interrupted = 130
+
+// Process is what a command may know of the process it runs in. It is read
+// once, by [Main], and passed down.
+type Process struct {
+	Name     string              // base name the program was called by
+	Args     []string            // the arguments, without the program name
+	Env      func(string) string // one variable, "" when unset
+	Environ  []string            // all of them, KEY=value
+	Streams  *iostreams.Streams
+	Hostname string // short, lower case
+	Self     string // path of the executable
+	Version  string // set by the main packages
+	UID      int    // effective user, 0 is root
+}
+
+// Main runs a program, which returns its exit code, and exits.
+func Main(name string, run func(context.Context, Process) int) {
+	p, err := current()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "Error: %s: %v\n", name, err)
+		os.Exit(1)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(Interrupted)
+	}()
+	os.Exit(run(ctx, p))
+}
+
+func current() (Process, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return Process{}, fmt.Errorf("read the hostname: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return Process{}, fmt.Errorf("find this executable: %w", err)
+	}
+	short, _, _ := strings.Cut(host, ".")
+	return Process{
+		Name:     filepath.Base(os.Args[0]),
+		Args:     os.Args[1:],
+		Env:      os.Getenv,
+		Environ:  os.Environ(),
+		Streams:  iostreams.System(os.Getenv),
+		Hostname: strings.ToLower(short),
+		Self:     self,
+		UID:      os.Geteuid(),
+	}, nil
+}
+
+// Report prints an error, the lines after the first aligned below it.
+func Report(w io.Writer, err error) {
+	msg := Unsaid(err)
+	if msg == "" {
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		msg = strings.Replace(msg, context.Canceled.Error(), "interrupted", 1)
+	}
+	const prefix = "Error: "
+	msg = strings.ReplaceAll(strings.TrimRight(msg, "\n"), "\n", "\n"+strings.Repeat(" ", len(prefix)))
+	_, _ = fmt.Fprintln(w, prefix+msg)
+}

@@ -1,0 +1,279 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/cli/program"
+	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
+	"github.com/holdfast-ops/holdfast/internal/koc/render"
+)
+
+// Service is a set of commands under a title of the help.
+type Service struct {
+	Name    string // "compute"
+	Title   string // "Servers and what they run on"
+	Entries []Entry
+}
+
+// Program is all the commands and what they have in common.
+type Program struct {
+	Name     string // koc
+	Version  string
+	Short    string
+	Services []Service
+	// Open makes the session of a run. It is called for every command; nothing is
+	// asked of the cloud before the command does.
+	Open func(c *Call) (*cloud.Cloud, error)
+	// Complete returns names of a noun that begin with a prefix.
+	Complete Completer
+}
+
+// Completer returns names of a noun that begin with a prefix.
+type Completer func(ctx context.Context, c *Call, noun, prefix string) []string
+
+// Run runs the command that the arguments of the process name and returns the exit
+// code.
+func (p *Program) Run(ctx context.Context, proc program.Process) int {
+	r := &invocation{Program: p, proc: proc, out: proc.Streams, voice: voice(proc)}
+	err := r.run(ctx)
+	return r.report(ctx, err)
+}
+
+// invocation is one run of the program.
+type invocation struct {
+	*Program
+	proc  program.Process
+	out   *iostreams.Streams
+	voice render.Voice
+	tree  tree
+}
+
+// voice is whose voice the process asks for. It must be known before the arguments
+// are read, since it decides how they are.
+func voice(proc program.Process) render.Voice {
+	chosen := proc.Env("KOC_COMPAT")
+	if proc.Name == "openstack" {
+		chosen = "openstack"
+	}
+	for i, a := range proc.Args {
+		if a == "--" {
+			break
+		}
+		if a == "--compat" && i+1 < len(proc.Args) {
+			chosen = proc.Args[i+1]
+		}
+		if v, ok := strings.CutPrefix(a, "--compat="); ok {
+			chosen = v
+		}
+	}
+	if chosen == "openstack" {
+		return render.OpenStack
+	}
+	return render.Own
+}
+
+func (r *invocation) entries() tree {
+	if r.tree == nil {
+		for i := range r.Services {
+			r.tree = append(r.tree, r.Services[i].Entries...)
+		}
+	}
+	return r.tree
+}
+
+func (r *invocation) run(ctx context.Context) error {
+	args := r.proc.Args
+	if len(args) == 0 {
+		return r.help("")
+	}
+	if v := r.proc.Env("KOC_COMPAT"); v != "" && v != "koc" && v != "openstack" {
+		return Reject("KOC_COMPAT=%q: expected koc or openstack", v)
+	}
+	globals := Globals()
+	s := &scanner{tree: r.entries(), globals: scanning(globals), cliff: r.voice == render.OpenStack}
+	t := s.find(args)
+	if len(t.words) > 0 && t.words[0] == "help" && t.entry == nil {
+		return r.helpOn(s, t.args)
+	}
+	if t.entry == nil {
+		return r.group(t, globals)
+	}
+	return r.command(ctx, t, globals)
+}
+
+// scanning is a grammar of all flags that may stand before the words: those of
+// every command and of every kind of output.
+func scanning(globals []Flag) *grammar {
+	flags := append([]Flag{}, globals...)
+	for _, kind := range []Output{Listed, Shown} {
+		flags = append(flags, formatterFlags(&Command{Output: kind})...)
+	}
+	return newGrammar(&Command{Flags: flags}, nil)
+}
+
+// group is a run without a command: of the bare program or a group, of --version
+// and --help, or of words that lead nowhere.
+func (r *invocation) group(t target, globals []Flag) error {
+	many := Command{Args: []Arg{{Name: "words", Many: true, Optional: true}}}
+	v, err := Parse(&many, globals, t.args)
+	switch {
+	case err != nil:
+		return r.usage(err, t.path, nil)
+	case v.Is("help"):
+		return r.help(t.path)
+	case v.Is("version"):
+		return r.printVersion()
+	case len(v.Texts("words")) > 0:
+		return r.unknownCommand(t)
+	}
+	return r.help(t.path)
+}
+
+func (r *invocation) printVersion() error {
+	_, err := fmt.Fprintf(r.out.Out, "%s %s\n", r.Name, r.Version)
+	return err
+}
+
+// command runs a command.
+func (r *invocation) command(ctx context.Context, t target, globals []Flag) error {
+	cmd := t.entry.Build()
+	v, err := Parse(&cmd, globals, t.args)
+	if err != nil {
+		return r.usage(err, t.path, &cmd)
+	}
+	switch {
+	case v.Is("help"):
+		return r.helpCommand(t.path, &cmd)
+	case v.Is("version"):
+		return r.printVersion()
+	}
+	c := &Call{
+		Values: v, Name: t.path, Streams: r.out, Env: r.proc.Env,
+		Output: renderOptions(&cmd, v, r.voice, r.proc.Env),
+	}
+	if c.Cloud, err = r.Open(c); err != nil {
+		return err
+	}
+	if c.Cloud != nil {
+		defer c.Cloud.Close()
+	}
+	return r.usage(cmd.Run(ctx, c), t.path, &cmd)
+}
+
+// usage adds how to call the command to an error of the command line.
+func (r *invocation) usage(err error, path string, cmd *Command) error {
+	var wrong *UsageError
+	if !errors.As(err, &wrong) || wrong.Usage != "" {
+		return err
+	}
+	switch {
+	case r.voice == render.OpenStack && cmd != nil:
+		wrong.Usage = "usage: openstack " + usageLine(path, cmd)
+	case cmd != nil:
+		wrong.Usage = "Usage: " + r.Name + " " + usageLine(path, cmd) + "\n" + "Run '" + r.Name + " " + path + " --help' for its flags."
+	default:
+		wrong.Usage = "Run '" + join(r.Name, path) + " --help'."
+	}
+	wrong.Command = path
+	return err
+}
+
+func (r *invocation) unknownCommand(t target) error {
+	at := len(strings.Fields(t.path))
+	word := t.words[min(at, len(t.words)-1)]
+	var names []string
+	for _, child := range r.entries().children(t.path) {
+		names = append(names, join(t.path, child))
+	}
+	near := nearest(join(t.path, word), names)
+	if t.path == "" && len(t.words) > 1 {
+		near = append(near, r.nearestCommands(strings.Join(t.words, " "), near)...)
+	}
+	err := Reject("unknown command %q%s", join(t.path, word), didYouMean(near[:min(3, len(near))]))
+	wrong := &UsageError{Message: err.Error(), Usage: "Run '" + join(r.Name, t.path) + " --help' for the available commands."}
+	if t.path != "" {
+		wrong.Message = fmt.Sprintf("unknown command %q for %q%s", word, r.Name+" "+t.path, didYouMean(near))
+	}
+	wrong.Upstream = "'" + strings.Join(t.words, " ") + "' is not an openstack command. See 'openstack --help'."
+	return wrong
+}
+
+func (r *invocation) nearestCommands(typed string, but []string) []string {
+	var names []string
+	for _, e := range r.entries() {
+		names = append(names, e.Name)
+	}
+	if len(but) > 0 {
+		return nil
+	}
+	return nearest(typed, names)
+}
+
+// report prints an error and returns the exit code.
+func (r *invocation) report(ctx context.Context, err error) int {
+	if err == nil {
+		return 0
+	}
+	w := r.out.Err
+	var wrong *UsageError
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return brokenPipe
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		_, _ = fmt.Fprintf(w, "%s: interrupted (the server-side operation may still be running)\n", r.Name)
+		return program.Interrupted
+	case errors.As(err, &wrong):
+		r.reportUsage(w, wrong)
+		return Rejected
+	}
+	if text := program.Unsaid(err); text != "" {
+		if r.voice == render.Own {
+			text = r.Name + ": " + text
+		}
+		_, _ = fmt.Fprintln(w, plainText(strings.TrimRight(text, "\n")))
+	}
+	return program.ExitCode(err)
+}
+
+// brokenPipe is the exit code of a shell for a program ended by SIGPIPE.
+const brokenPipe = 128 + int(syscall.SIGPIPE)
+
+func (r *invocation) reportUsage(w io.Writer, e *UsageError) {
+	if r.voice == render.Own {
+		_, _ = fmt.Fprintf(w, "%s: %s\n", r.Name, plainText(e.Message))
+		if e.Usage != "" {
+			_, _ = fmt.Fprintln(w, e.Usage)
+		}
+		return
+	}
+	text := e.Upstream
+	if text == "" {
+		text = e.Message
+	}
+	if strings.HasPrefix(e.Usage, "usage:") {
+		_, _ = fmt.Fprintln(w, e.Usage)
+		_, _ = fmt.Fprintf(w, "openstack %s: error: %s\n", e.Command, plainText(text))
+		return
+	}
+	_, _ = fmt.Fprintf(w, "openstack: %s\n", plainText(text))
+}
+
+// plainText is a message without what would act on a terminal: control characters
+// and marks that turn the direction of text.
+func plainText(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case c < 0x20, c >= 0x7f && c <= 0x9f, c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069:
+			return -1
+		}
+		return c
+	}, s)
+}

@@ -1,0 +1,5 @@
+package compute
+
+import "github.com/holdfast-ops/holdfast/internal/koc/command"
+
+func operatorCommands() []command.Entry { return nil }

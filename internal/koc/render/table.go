@@ -1,0 +1,343 @@
+package render
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+)
+
+// The least width of a column that is made narrower. The table may become wider
+// than the terminal for it.
+const (
+	leastList = 8
+	leastShow = 16
+)
+
+// longest is how many characters of a cell the table shows in koc's own voice.
+const longest = 1024
+
+// table is a table laid out: its texts, how wide its columns are and where the
+// texts stand.
+type table struct {
+	own    bool
+	titles []string
+	right  []bool
+	cells  []string // row after row
+	widths []int
+}
+
+// tableText is the text of a cell.
+func (o Options) tableText(v any) string {
+	if o.Voice == OpenStack {
+		v = human(v)
+		text := pythonStr(v)
+		if _, ok := v.(string); ok && strings.IndexByte(text, '\r') >= 0 {
+			text = strings.ReplaceAll(text, "\r\n", "\n")
+			text = strings.ReplaceAll(text, "\r", " ")
+		}
+		return text
+	}
+	text := ownText(v)
+	if len(text) > longest && !o.ShowElision && len(o.Columns) == 0 && utf8.RuneCountInString(text) > longest {
+		return "<" + strconv.Itoa(len(text)) + " bytes; use -f yaml or -c <column> to show full value>"
+	}
+	text = plain(text)
+	if strings.IndexByte(text, '\t') >= 0 {
+		text = strings.ReplaceAll(text, "\t", " ")
+	}
+	return text
+}
+
+// layList lays a listing out.
+func (o Options) layList(s *iostreams.Streams, sel *selection, rows iter.Seq2[[]any, error]) (*table, error) {
+	t := &table{own: o.Voice == Own, titles: sel.titles, right: make([]bool, len(sel.titles))}
+	if t.own {
+		t.titles = make([]string, len(sel.titles))
+		for i, title := range sel.titles {
+			t.titles[i] = o.tableText(title)
+		}
+	}
+	first := true
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		for i := range sel.index {
+			v := sel.cell(row, i)
+			if first {
+				t.right[i] = isNumber(v)
+			}
+			t.cells = append(t.cells, o.tableText(v))
+		}
+		first = false
+	}
+	t.fit(o.limit(s), leastList)
+	return t, nil
+}
+
+// layShow lays the fields of one thing out.
+func (o Options) layShow(s *iostreams.Streams, fields []Field) *table {
+	t := &table{own: o.Voice == Own, titles: []string{"Field", "Value"}, right: make([]bool, 2)}
+	for _, f := range fields {
+		t.cells = append(t.cells, o.tableText(f.Name), o.tableText(f.Value))
+	}
+	t.fit(o.limit(s), leastShow)
+	return t
+}
+
+// limit is the width the table should have, 0 for any.
+func (o Options) limit(s *iostreams.Streams) int {
+	const usual = 80
+	switch {
+	case o.MaxWidth > 0:
+		return o.MaxWidth
+	case s.Width > 0 && (o.FitWidth || o.Voice == Own):
+		return s.Width
+	case !o.FitWidth || o.Voice == OpenStack:
+		return 0
+	case o.TermWidth > 0:
+		return o.TermWidth
+	}
+	return usual
+}
+
+func (o Options) listTable(w *writer, s *iostreams.Streams, sel *selection, rows iter.Seq2[[]any, error]) error {
+	t, err := o.layList(s, sel, rows)
+	if err != nil {
+		return err
+	}
+	if len(t.cells) == 0 && !o.PrintEmpty {
+		w.text("\n")
+		return nil
+	}
+	t.print(w)
+	return nil
+}
+
+func (o Options) showTable(w *writer, s *iostreams.Streams, fields []Field) {
+	if len(fields) == 0 {
+		w.text("\n")
+		return
+	}
+	o.layShow(s, fields).print(w)
+}
+
+// size is the width of the widest line of a text.
+func size(text string) int {
+	if strings.IndexByte(text, '\n') < 0 {
+		return width(text)
+	}
+	n := -1
+	for line := range strings.SplitSeq(text, "\n") {
+		n = max(n, width(line))
+	}
+	return n
+}
+
+// fit sets the widths of the columns: the natural ones, or less where the table
+// would be wider than the limit.
+func (t *table) fit(limit, least int) {
+	n := len(t.titles)
+	t.widths = make([]int, n)
+	headers := make([]int, n)
+	for i, title := range t.titles {
+		headers[i] = size(title)
+		t.widths[i] = headers[i]
+	}
+	if n == 0 {
+		return
+	}
+	for at := 0; at < len(t.cells); at += n {
+		for i, cell := range t.cells[at : at+n] {
+			t.widths[i] = max(t.widths[i], size(cell))
+		}
+	}
+	for i, w := range shrink(t.widths, limit, least) {
+		switch {
+		case w == 0:
+		case t.own:
+			t.widths[i] = t.wrapped(i, w)
+		default:
+			t.widths[i] = max(headers[i], min(t.widths[i], w))
+		}
+	}
+}
+
+// shrink returns the greatest widths that columns may have for the table to fit,
+// 0 for those that stay as they are. Columns no wider than an equal share keep
+// their width, the others share what is left.
+func shrink(widths []int, limit, least int) []int {
+	if limit <= 0 {
+		return nil
+	}
+	total, n := 1, len(widths)
+	for _, w := range widths {
+		total += w + 3
+	}
+	if total <= limit {
+		return nil
+	}
+	left := max(0, limit-1-3*n)
+	share := left / n
+	var wide []int
+	for i, w := range widths {
+		if w <= share {
+			left -= w
+		} else {
+			wide = append(wide, i)
+		}
+	}
+	if len(wide) == 0 {
+		return nil
+	}
+	most := make([]int, n)
+	each := left / len(wide)
+	for _, i := range wide[:len(wide)-1] {
+		most[i] = max(least, each)
+		left -= each
+	}
+	most[wide[len(wide)-1]] = max(least, left)
+	return most
+}
+
+// wrapped is how wide a column becomes when its lines are broken at a limit.
+func (t *table) wrapped(column, limit int) int {
+	widest := 0
+	measure := func(text string) {
+		if size(text) <= limit {
+			widest = max(widest, size(text))
+			return
+		}
+		for _, line := range t.lines(nil, text, limit) {
+			widest = max(widest, width(line))
+		}
+	}
+	measure(t.titles[column])
+	for at := column; at < len(t.cells); at += len(t.titles) {
+		measure(t.cells[at])
+	}
+	return widest
+}
+
+// lines appends the physical lines of a cell.
+func (t *table) lines(to []string, text string, limit int) []string {
+	if strings.IndexByte(text, '\n') < 0 && width(text) <= limit {
+		return append(to, text)
+	}
+	measure := characters
+	if t.own {
+		measure = width
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if width(line) <= limit || limit <= 0 {
+			to = append(to, line)
+			continue
+		}
+		parts := wrap(line, limit, measure)
+		if len(parts) == 0 {
+			parts = []string{""}
+		}
+		to = append(to, parts...)
+	}
+	return to
+}
+
+func (t *table) print(w *writer) {
+	rule := t.rule()
+	w.text(rule)
+	if t.own {
+		t.row(w, t.titles)
+	} else {
+		t.header(w)
+	}
+	w.text(rule)
+	n := len(t.titles)
+	for at := 0; at < len(t.cells); at += n {
+		t.row(w, t.cells[at:at+n])
+		if !w.row() {
+			return
+		}
+	}
+	w.text(rule)
+}
+
+func (t *table) rule() string {
+	var b strings.Builder
+	b.WriteByte('+')
+	for _, n := range t.widths {
+		for range n + 2 {
+			b.WriteByte('-')
+		}
+		b.WriteByte('+')
+	}
+	if len(t.widths) == 0 {
+		b.WriteByte('+')
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// header prints the titles as they are, on one line.
+func (t *table) header(w *writer) {
+	w.text("|")
+	if len(t.titles) == 0 {
+		w.text("|")
+	}
+	for i, title := range t.titles {
+		t.cell(w, i, title)
+	}
+	w.text("\n")
+}
+
+// row prints a row, which takes several lines when a cell does.
+func (t *table) row(w *writer, cells []string) {
+	start := len(w.buf)
+	w.buf = append(w.buf, '|')
+	for i, cell := range cells {
+		n := t.cell(w, i, cell)
+		if n > t.widths[i] || strings.IndexByte(cell, '\n') >= 0 {
+			w.buf = w.buf[:start]
+			t.rows(w, cells)
+			return
+		}
+	}
+	w.buf = append(w.buf, '\n')
+}
+
+func (t *table) rows(w *writer, cells []string) {
+	lines := make([][]string, len(cells))
+	height := 0
+	for i, cell := range cells {
+		lines[i] = t.lines(nil, cell, t.widths[i])
+		height = max(height, len(lines[i]))
+	}
+	for y := range height {
+		w.buf = append(w.buf, '|')
+		for i := range cells {
+			line := ""
+			if y < len(lines[i]) {
+				line = lines[i][y]
+			}
+			t.cell(w, i, line)
+		}
+		w.buf = append(w.buf, '\n')
+	}
+}
+
+// cell prints one line of a cell and returns its width.
+func (t *table) cell(w *writer, i int, line string) int {
+	n := width(line)
+	w.buf = append(w.buf, ' ')
+	if t.right[i] {
+		w.blanks(t.widths[i] - n)
+	}
+	w.buf = append(w.buf, line...)
+	if !t.right[i] {
+		w.blanks(t.widths[i] - n)
+	}
+	w.buf = append(w.buf, ' ', '|')
+	return n
+}

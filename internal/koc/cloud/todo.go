@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 )
 
 var errTodo = errors.New("not written yet")
@@ -15,13 +14,13 @@ func (c *Cloud) cached() *Token { return nil }
 func (c *Cloud) keep(*Token)    {}
 func (c *Cloud) forget()        { c.token = nil }
 
-func (c *Cloud) standalone(string) (*Token, error)                   { return &Token{}, nil }
-func (c *Cloud) federate(context.Context, string) (*Token, error)    { return nil, errTodo }
-func (c *Cloud) elsewhere(context.Context, *Token) (*Token, error)   { return nil, errTodo }
-func (c *Cloud) explain(f *Fault, s Service, t *Token) error         { return f }
-func (s *settings) timeout() (time.Duration, error)                  { return 0, nil }
-func ParseBool(string) (bool, error)                                 { return true, nil }
-func secretName(name string) bool                                    { return strings.Contains(name, "password") || strings.Contains(name, "secret") }
+func (c *Cloud) standalone(string) (*Token, error)                 { return &Token{}, nil }
+func (c *Cloud) federate(context.Context, string) (*Token, error)  { return nil, errTodo }
+func (c *Cloud) elsewhere(context.Context, *Token) (*Token, error) { return nil, errTodo }
+func (c *Cloud) explain(f *Fault, s Service, t *Token) error       { return f }
+func secretName(name string) bool {
+	return strings.Contains(name, "password") || strings.Contains(name, "secret")
+}
 
 type debug struct {
 	next http.RoundTripper

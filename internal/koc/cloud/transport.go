@@ -57,19 +57,6 @@ func (c *Cloud) network() (*http.Transport, error) {
 	}, nil
 }
 
-// unverified reports whether certificates are not checked.
-func (s *settings) unverified() (bool, error) {
-	v, ok := s.values["insecure"]
-	if !ok {
-		return false, nil
-	}
-	on, err := ParseBool(v.Value)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", v.Source, err)
-	}
-	return on, nil
-}
-
 func (s *settings) tls(env func(string) string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	var err error

@@ -1,0 +1,54 @@
+package cloud
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseBool reads a boolean of the environment or a file. Empty is false; what is
+// neither true nor false is an error, never a guess.
+func ParseBool(text string) (bool, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "1", "t", "true", "y", "yes", "on", "enable", "enabled":
+		return true, nil
+	case "", "0", "f", "false", "n", "no", "off", "disable", "disabled":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q: expected a boolean: one of 1, true, yes, on, 0, false, no, off", text)
+}
+
+// ParseTimeout reads a duration, 90s, or a number of seconds; 0 and empty are none.
+func ParseTimeout(text string) (time.Duration, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return d, nil
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 && n < 1e9 {
+		return time.Duration(n * float64(time.Second)), nil
+	}
+	return 0, fmt.Errorf("%q: expected a duration such as 90s, or a number of seconds, not below 0", text)
+}
+
+func (s *settings) timeout() (time.Duration, error) {
+	v := s.values["timeout"]
+	d, err := ParseTimeout(v.Value)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%w", v.Source, err)
+	}
+	return d, nil
+}
+
+// unverified reports whether certificates are not checked.
+func (s *settings) unverified() (bool, error) {
+	v := s.values["insecure"]
+	on, err := ParseBool(v.Value)
+	if err != nil {
+		return false, fmt.Errorf("%s=%w", v.Source, err)
+	}
+	return on, nil
+}

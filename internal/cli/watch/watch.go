@@ -16,8 +16,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 )
 
 // Limits of the interval between two refreshes.
@@ -121,9 +119,4 @@ type Line []Span
 type Span struct {
 	Text string
 	Cell int // which cell of the row it shows, 1 for the first; 0 for none
-}
-
-// Run shows what the source returns until it is told to end.
-func Run(ctx context.Context, s *iostreams.Streams, o Options, source Source) error {
-	return run(ctx, s, o, source)
 }

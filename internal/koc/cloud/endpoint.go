@@ -126,7 +126,18 @@ func (c *Cloud) missing(token *Token, k kind, visible, region string, seen []str
 		types = append(types, e.Type)
 	}
 	slices.Sort(types)
-	return fmt.Errorf("this cloud has no %s service: the catalogue has %s", k.typ, strings.Join(slices.Compact(types), ", "))
+	return &Absent{Service: k.typ, Types: slices.Compact(types)}
+}
+
+// Absent says that the catalogue of the cloud has no service of a type.
+type Absent struct {
+	Service string
+	Types   []string // of the catalogue
+}
+
+// Error implements error.
+func (e *Absent) Error() string {
+	return fmt.Sprintf("this cloud has no %s service: the catalogue has %s", e.Service, strings.Join(e.Types, ", "))
 }
 
 // fill replaces the marks for the project in an address.

@@ -3,7 +3,9 @@ package noun
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -33,7 +35,8 @@ type Listing struct {
 	Short     string
 	Long      string
 	Args      []command.Arg
-	Flags     []command.Flag // without --long, --limit and --marker
+	Filters   []Field        // flags that narrow the list: the attribute is the name in the query
+	Flags     []command.Flag // others, without --long, --limit and --marker
 	Exclusive []string
 	NoLong    bool // there is no --long
 	Paged     bool // --limit and --marker
@@ -54,7 +57,11 @@ type Listing struct {
 // List builds a list command.
 func (n Noun) List(l Listing) func() command.Command {
 	return func() command.Command {
-		flags := append([]command.Flag{}, l.Flags...)
+		flags := make([]command.Flag, 0, len(l.Filters)+len(l.Flags)+3)
+		for _, f := range l.Filters {
+			flags = append(flags, f.Flag)
+		}
+		flags = append(flags, l.Flags...)
 		if !l.NoLong && hasLong(l.Columns) {
 			flags = append(flags, command.Flag{Name: "long", Help: "Show more columns"})
 		}
@@ -79,6 +86,9 @@ func PageFlags(name string) []command.Flag {
 
 func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 	query := url.Values{}
+	if err := FillQuery(ctx, c, query, l.Filters); err != nil {
+		return err
+	}
 	if l.Query != nil {
 		if err := l.Query(ctx, c, query); err != nil {
 			return err
@@ -115,7 +125,11 @@ func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 	if l.Keep != nil {
 		pageLimit = 0
 	}
-	objects := n.pages(ctx, c, query, pageLimit, projection(c, columns, l.KeepNeeds, l.Keep != nil))
+	needed := projection(c, columns, l.KeepNeeds, l.Keep != nil)
+	if n.Select != "" && needed != nil {
+		query[n.Select] = slices.Sorted(maps.Keys(needed))
+	}
+	objects := n.pages(ctx, c, query, pageLimit, needed.keep())
 	if l.Keep != nil {
 		objects = filter(objects, limit, func(o Object) bool { return l.Keep(c, o) })
 	}
@@ -170,16 +184,25 @@ func (col *Column) cell(o Object) any {
 	return v
 }
 
-// projection says which attributes the columns of the run look at; nil is all.
-func projection(c *command.Call, columns []Column, also []string, keeps bool) func(string) bool {
+// wanted are names of attributes; nil is all there are.
+type wanted map[string]bool
+
+func (w wanted) keep() func(string) bool {
+	if w == nil {
+		return nil
+	}
+	return func(name string) bool { return w[name] }
+}
+
+// projection says which attributes the columns of the run look at.
+func projection(c *command.Call, columns []Column, also []string, keeps bool) wanted {
 	if keeps && also == nil {
 		return nil
 	}
-	needed := map[string]bool{}
+	needed := wanted{}
 	need := func(attr string) {
-		needed[attr] = true
 		head, _, _ := strings.Cut(attr, ".")
-		needed[head] = true
+		needed[head], needed[attr] = true, true // a name may have dots of its own
 	}
 	for _, attr := range also {
 		need(attr)
@@ -198,7 +221,7 @@ func projection(c *command.Call, columns []Column, also []string, keeps bool) fu
 			need(attr)
 		}
 	}
-	return func(name string) bool { return needed[name] }
+	return needed
 }
 
 func filter(objects iter.Seq2[Object, error], limit int, keep func(Object) bool) iter.Seq2[Object, error] {

@@ -44,6 +44,9 @@ type Noun struct {
 	ByName string
 	// Search is what the search by name asks for besides, such as all projects.
 	Search url.Values
+	// Select is the query by which a list names the attributes it wants, for
+	// services that leave out the others: "fields".
+	Select string
 	// Patch makes an update a PATCH; else it is a PUT.
 	Patch bool
 	// Microversion is asked for when the user pinned none: see [cloud.Service].
@@ -115,6 +118,15 @@ func (n Noun) Send(ctx context.Context, c *command.Call, r cloud.Request) (Objec
 		return nil, nil
 	}
 	return e.open(n)
+}
+
+// Do sends a request to the service of the noun and leaves the answer.
+func (n Noun) Do(ctx context.Context, c *command.Call, r cloud.Request) error {
+	s, err := n.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	return s.Do(ctx, r)
 }
 
 // Get fetches one thing by its id.

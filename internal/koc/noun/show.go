@@ -150,7 +150,7 @@ type Field struct {
 	// Attr is the path of the attribute in the body: "auth.user". "" is the name of
 	// the flag with underscores; "-" is written by Body of the declaration.
 	Attr string
-	// Const is what a flag without a value writes; nil is true.
+	// Const is what a flag without a value writes; nil is true, [Null] is null.
 	Const any
 	// To makes the value from the flag; nil takes its text, or its number.
 	To func(ctx context.Context, c *command.Call, flag string) (any, error)
@@ -193,40 +193,50 @@ func (w Writing) flags() []command.Flag {
 // Fill writes the fields whose flags were given, or have a default, into a body.
 func Fill(ctx context.Context, c *command.Call, body *Object, fields []Field) error {
 	for _, f := range fields {
-		name := f.Flag.Name
-		if f.Attr == "-" || !c.Given(name) && f.Flag.Default == "" {
+		v, given, err := f.value(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !given {
 			continue
 		}
 		attr := f.Attr
 		if attr == "" {
-			attr = underscores(name)
-		}
-		var v any
-		switch {
-		case f.To != nil:
-			var err error
-			if v, err = f.To(ctx, c, name); err != nil {
-				return err
-			}
-		case f.Flag.Value == "":
-			v = f.Const
-			if v == nil {
-				v = true
-			}
-		case f.Flag.Type == command.Int, f.Flag.Type == command.Natural:
-			v = c.Int(name)
-		case f.Flag.Type == command.Float:
-			v = c.Float(name)
-		case f.Flag.Type == command.KeyValue:
-			v = dict(c.Pairs(name))
-		case f.Flag.Repeat, f.Flag.Type == command.Commas:
-			v = texts(c.Texts(name))
-		default:
-			v = c.Text(name)
+			attr = underscores(f.Flag.Name)
 		}
 		body.Put(attr, v)
 	}
 	return nil
+}
+
+// value is what the flag of the field says, if it was given or has a default.
+func (f *Field) value(ctx context.Context, c *command.Call) (v any, given bool, err error) {
+	name := f.Flag.Name
+	if f.Attr == "-" || !c.Given(name) && f.Flag.Default == "" {
+		return nil, false, nil
+	}
+	switch {
+	case f.To != nil:
+		v, err = f.To(ctx, c, name)
+	case f.Flag.Value == "":
+		if !c.Is(name) { // --flag=false
+			return nil, false, nil
+		}
+		if v = f.Const; v == nil {
+			v = true
+		}
+	case f.Flag.Type == command.Int, f.Flag.Type == command.Natural:
+		v = c.Int(name)
+	case f.Flag.Type == command.Float:
+		v = c.Float(name)
+	case f.Flag.Type == command.KeyValue:
+		v = dict(c.Pairs(name))
+	case f.Flag.Repeat, f.Flag.Type == command.Commas:
+		v = texts(c.Texts(name))
+	default:
+		v = c.Text(name)
+	}
+	return v, err == nil, err
 }
 
 // Put sets the value at a path, making the objects on the way.
@@ -370,8 +380,7 @@ func (n Noun) Update(ctx context.Context, c *command.Call, id string, body Objec
 	if n.Patch {
 		method = "PATCH"
 	}
-	_, err := n.Send(ctx, c, cloud.Request{Method: method, Path: n.Path + "/" + url.PathEscape(id), Body: n.Wrap(body)})
-	return err
+	return n.Do(ctx, c, cloud.Request{Method: method, Path: n.Path + "/" + url.PathEscape(id), Body: n.Wrap(body)})
 }
 
 func (w Writing) at(ctx context.Context, c *command.Call, n Noun) (Noun, error) {
@@ -429,7 +438,7 @@ func (n Noun) Delete(d Deleting) func() command.Command {
 							return err
 						}
 					}
-					if _, err := n.Send(ctx, c, r); err != nil {
+					if err := n.Do(ctx, c, r); err != nil {
 						return err
 					}
 					if d.Then != nil {

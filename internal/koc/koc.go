@@ -55,8 +55,8 @@ func options(c *command.Call, version string) cloud.Options {
 		case "os-password-stdin", "os-beta-command", "os-profile":
 			isSetting = false
 		}
-		if isSetting && c.Given(f.Name) {
-			o.Set[strings.ReplaceAll(name, "-", "_")] = c.Text(f.Name)
+		if text, given := c.Global(f.Name); isSetting && given {
+			o.Set[strings.ReplaceAll(name, "-", "_")] = text
 		}
 	}
 	return o

@@ -110,6 +110,14 @@ func (f *Flag) keepsAll() bool {
 	return f.Repeat
 }
 
+// spellings are the names of a flag without dashes.
+func (f *Flag) spellings() []string {
+	if len(f.Also) == 0 {
+		return []string{f.Name}
+	}
+	return append([]string{f.Name}, f.Also...)
+}
+
 // Dashed is the flag as it is typed.
 func (f *Flag) Dashed() string { return dashed(f.Name) }
 

@@ -7,8 +7,30 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
 )
 
-// formatterFlags are the flags of a command's output, those of cliff and ours.
+// formatterFlags are the flags that come with the output of a command.
 func formatterFlags(cmd *Command) []Flag {
+	return append(formatterOnly(cmd), watchFlags(cmd)...)
+}
+
+// watchFlags are those of a command that can be repeated.
+func watchFlags(cmd *Command) []Flag {
+	if cmd.NoWatch || cmd.Output != Listed && cmd.Output != Shown {
+		return nil
+	}
+	return []Flag{
+		{Name: "watch", Short: "w", Value: "<interval>", Optional: "2s", Attached: true, Koc: true, Help: "Repeat the command in place; q ends it, ? shows the keys."},
+		{Name: "watch-diff", Koc: true, Default: "true", Help: "Highlight what changed; --watch-diff=false does not."},
+		{Name: "watch-count", Value: "<count>", Type: Natural, Koc: true, Help: "End after so many refreshes, failures included."},
+		{Name: "watch-errors", Value: "<what>", Choices: []string{"tolerate", "exit"}, Default: "tolerate", Koc: true, Help: "Go on or end when a refresh fails."},
+		{Name: "watch-until-change", Koc: true, Help: "End at the first refresh that differs."},
+		{Name: "watch-compact", Koc: true, Help: "Keep each row on one line, cells cut short."},
+		{Name: "watch-plain", Koc: true, Help: "Append one snapshot after another instead of repainting."},
+		{Name: "watch-no-title", Koc: true, Help: "Leave the status line out."},
+	}
+}
+
+// formatterOnly are the flags of a command's output, those of cliff and ours.
+func formatterOnly(cmd *Command) []Flag {
 	if cmd.Output == None {
 		return nil
 	}

@@ -26,15 +26,20 @@ type grammar struct {
 	long    map[string]*Flag // by spelling without dashes
 	short   map[byte]*Flag
 	numbers bool // a flag looks like a negative number
+	// firstGlobal is where the global flags begin.
+	firstGlobal int
 }
 
 func newGrammar(cmd *Command, globals []Flag) *grammar {
 	formatter := formatterFlags(cmd)
 	g := &grammar{cmd: cmd, long: make(map[string]*Flag, 2*(len(cmd.Flags)+len(globals))), short: map[byte]*Flag{}}
 	g.flags = make([]*Flag, 0, len(cmd.Flags)+len(formatter)+len(globals))
-	for _, set := range [][]Flag{cmd.Flags, formatter, globals} {
-		for i := range set {
-			g.add(&set[i])
+	for i, set := range [][]Flag{cmd.Flags, formatter, globals} {
+		if i == 2 {
+			g.firstGlobal = len(g.flags)
+		}
+		for j := range set {
+			g.add(&set[j])
 		}
 	}
 	return g
@@ -162,36 +167,25 @@ func (g *grammar) find(name string) (f *Flag, spelling string, err *UsageError) 
 		return nil, "", nil
 	}
 	var spellings []string
-	for known, candidate := range g.long {
-		if strings.HasPrefix(known, name) {
-			f, spelling = candidate, known
-			spellings = append(spellings, known)
+	several := false
+	for _, candidate := range g.flags {
+		for _, known := range candidate.spellings() {
+			if len(known) > 1 && g.long[known] == candidate && strings.HasPrefix(known, name) {
+				several = several || f != nil && f != candidate
+				f, spelling = candidate, known
+				spellings = append(spellings, dashed(known))
+			}
 		}
 	}
-	if len(spellings) < 2 {
+	if !several {
+		if len(spellings) > 1 {
+			spelling = f.Name
+		}
 		return f, spelling, nil
-	}
-	slices.Sort(spellings)
-	if one := g.sameFlag(spellings); one != nil {
-		return one, one.Name, nil
-	}
-	for i, s := range spellings {
-		spellings[i] = dashed(s)
 	}
 	return nil, "", rejected(
 		"ambiguous option: --"+name+" could match "+strings.Join(spellings, ", "),
 		"flag --%s is ambiguous: it could be %s", name, strings.Join(spellings, " or "))
-}
-
-// sameFlag returns the flag that all spellings mean, nil when they mean several.
-func (g *grammar) sameFlag(spellings []string) *Flag {
-	first := g.long[spellings[0]]
-	for _, s := range spellings[1:] {
-		if g.long[s] != first {
-			return nil
-		}
-	}
-	return first
 }
 
 // run is one reading of arguments.
@@ -239,6 +233,7 @@ func (g *grammar) empty() *Values {
 	all := make([]value, len(g.flags)+len(g.cmd.Args))
 	for i, f := range g.flags {
 		all[i].flag = f
+		all[i].global = i >= g.firstGlobal
 		v.decl[f.Name] = &all[i]
 	}
 	for i := range g.cmd.Args {
@@ -298,15 +293,11 @@ func (r *run) toggle(t token) *UsageError {
 
 // follows takes the next argument when it can be a value.
 func (r *run) follows() (string, bool) {
-	at := r.at
-	if at < len(r.tokens) && r.tokens[at].kind == dashes {
-		at++
-	}
-	if at >= len(r.tokens) || r.tokens[at].kind != positional {
+	if r.at >= len(r.tokens) || r.tokens[r.at].kind != positional {
 		return "", false
 	}
-	r.at = at + 1
-	return r.tokens[at].text, true
+	r.at++
+	return r.tokens[r.at-1].text, true
 }
 
 // accept checks and keeps a value of a flag.
@@ -419,7 +410,9 @@ func (r *run) groupsFilled() *UsageError {
 			continue
 		}
 		for i, name := range members {
-			members[i] = dashed(name)
+			if v := r.values.decl[name]; v != nil && v.flag != nil {
+				members[i] = v.flag.Dashed()
+			}
 		}
 		return rejected("one of the arguments "+strings.Join(members, " ")+" is required",
 			"one of %s is needed", strings.Join(members, ", "))

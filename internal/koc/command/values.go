@@ -21,6 +21,8 @@ type value struct {
 	arg  *Arg  // nil for a flag
 	all  []string
 	set  bool
+	// global is false for a flag of the command that has the name of a global one.
+	global bool
 }
 
 type occurrence struct {
@@ -42,6 +44,13 @@ func (v *Values) of(name string) *value {
 // Declares reports whether the command or the global flags declare a name. Code
 // that several commands share asks it; a command knows its own names.
 func (v *Values) Declares(name string) bool { return v.decl[name] != nil }
+
+// Global is the last value of a global flag, when it was given. Unlike Text it is
+// not taken in by a flag of the command with the same name.
+func (v *Values) Global(name string) (string, bool) {
+	found := v.of(name)
+	return v.Text(name), found.global && found.set
+}
 
 // Given reports whether the flag or argument was in the command line.
 func (v *Values) Given(name string) bool { return v.of(name).set }

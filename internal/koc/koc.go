@@ -29,11 +29,6 @@ func New(version string) *command.Program {
 	}
 }
 
-// Services are all commands, by service.
-func Services() []command.Service {
-	return []command.Service{}
-}
-
 // options are what a command line says of the session.
 func options(c *command.Call, version string) cloud.Options {
 	o := cloud.Options{

@@ -1,0 +1,35 @@
+package noun
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/koc/command"
+	"github.com/holdfast-ops/holdfast/internal/koc/render"
+)
+
+// Location is the field that upstream's SDK adds to what it shows of some
+// services: which cloud the thing is in. Only the OpenStack voice has it.
+func Location(ctx context.Context, c *command.Call) (any, error) {
+	token, err := c.Cloud.Token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	project := render.Ordered{
+		{Name: "id", Value: text(token.ProjectID)}, {Name: "name", Value: text(token.ProjectName)},
+		{Name: "domain_id", Value: text(c.Cloud.Setting("project_domain_id"))}, {Name: "domain_name", Value: text(c.Cloud.Setting("project_domain_name"))},
+	}
+	place := render.Ordered{
+		{Name: "cloud", Value: text(c.Cloud.Setting("cloud"))}, {Name: "region_name", Value: text(c.Cloud.Region())}, {Name: "zone", Value: nil},
+	}
+	return render.Cell{
+		Human:   "Munch(" + strings.TrimSuffix(render.Repr(place), "}") + ", 'project': Munch(" + render.Repr(project) + ")})",
+		Machine: append(place, render.Field{Name: "project", Value: project}),
+	}, nil
+}

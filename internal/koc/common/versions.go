@@ -88,7 +88,7 @@ func runVersions(ctx context.Context, c *command.Call) error {
 // versionsOf asks an endpoint, above the version in its address, for its
 // versions. The documents of the services have the list at different places.
 func versionsOf(ctx context.Context, c *command.Call, e endpoint) ([][]any, error) {
-	s, err := c.Cloud.Service(ctx, e.service)
+	s, err := c.Cloud.Service(ctx, "identity") // only carries the request: the address is that of the endpoint
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 )
 
-// Plain takes out of a text what could move the cursor, colour the terminal or
-// reorder the line. Tabs and line ends stay.
-func Plain(text string) string { return plain(text) }
-
 // Grid is a table as texts, for one that is drawn again and again.
 type Grid struct {
 	Titles []string
@@ -35,30 +31,36 @@ func (o Options) Grid(s *iostreams.Streams, columns []Column, rows iter.Seq2[[]a
 		return nil, err
 	}
 	sel.sort(s, o, columns, all)
-	t, err := o.layList(&iostreams.Streams{}, sel, Rows(all))
+	t, err := o.layList(s, sel, Rows(all))
 	if err != nil {
 		return nil, err
 	}
 	g := o.grid(t, leastList)
-	id := identifies(columns)
+	identifying := identities(columns)
 	for _, row := range all {
 		text := ""
-		if id >= 0 && id < len(row) {
-			text = o.tableText(row[id])
+		for _, at := range identifying {
+			if text = ownText(cellAt(row, at)); text != "" {
+				break
+			}
 		}
 		g.IDs = append(g.IDs, text)
 	}
 	return g, nil
 }
 
-// identifies is the column that tells rows apart, -1 for none.
-func identifies(columns []Column) int {
-	for _, title := range []string{"ID", "Name"} {
-		if at := slices.IndexFunc(columns, func(c Column) bool { return c.Title == title }); at >= 0 {
-			return at
+// identities are the columns that may tell rows apart, the best one first. They
+// need not be shown.
+func identities(columns []Column) []int {
+	var found []int
+	for _, title := range [...]string{"ID", "UUID", "Name"} {
+		for i, c := range columns {
+			if strings.EqualFold(c.Title, title) {
+				found = append(found, i)
+			}
 		}
 	}
-	return -1
+	return found
 }
 
 // ShowGrid is the table of one thing.

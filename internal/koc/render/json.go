@@ -133,7 +133,7 @@ func (j *jsonWriter) value(v any, depth int) {
 	case string:
 		j.text(t)
 		return
-	case Cell, *Cell, Stamp:
+	case Cell, *Cell, Painted, Stamp:
 		j.value(machine(v), depth)
 		return
 	}

@@ -13,8 +13,7 @@ func (o Options) lineText(v any) string {
 	if o.Voice == OpenStack {
 		return pythonStr(machine(v))
 	}
-	text := plain(ownText(v))
-	return text
+	return Plain(ownText(v))
 }
 
 func (o Options) separator() string {
@@ -196,7 +195,7 @@ func (o Options) showShell(w *writer, fields []Field) {
 
 func isCell(v any) bool {
 	switch v.(type) {
-	case Cell, *Cell:
+	case Cell, *Cell, Painted:
 		return true
 	}
 	return false

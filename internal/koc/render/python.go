@@ -42,10 +42,8 @@ func appendRepr(b []byte, v any) []byte {
 		return appendReprString(b, string(t))
 	case []byte:
 		return appendReprBytes(b, t)
-	case Cell:
-		return appendRepr(b, t.Machine)
-	case *Cell:
-		return appendRepr(b, t.Machine)
+	case Cell, *Cell, Painted:
+		return appendRepr(b, machine(t))
 	}
 	if isNumber(v) {
 		return appendPythonNumber(b, v)

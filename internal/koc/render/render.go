@@ -80,6 +80,15 @@ type Cell struct {
 	Format  func(machine any) any
 }
 
+// Painted is a cell that the table of koc's own voice shows in colours, where the
+// output takes colours. Text is its human form with SGR sequences; foreign text in
+// it has to go through [Plain] first.
+type Painted struct {
+	Cell
+
+	Text string
+}
+
 // Ordered is a dictionary that keeps its order. Other dictionaries are printed in
 // the order of their keys.
 type Ordered []Field
@@ -186,6 +195,8 @@ func human(v any) any {
 		return c.Human
 	case *Cell:
 		return human(*c)
+	case Painted:
+		return human(c.Cell)
 	}
 	return v
 }
@@ -196,6 +207,8 @@ func machine(v any) any {
 	case Cell:
 		return c.Machine
 	case *Cell:
+		return c.Machine
+	case Painted:
 		return c.Machine
 	case Stamp:
 		return string(c)

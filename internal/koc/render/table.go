@@ -29,8 +29,11 @@ type table struct {
 	widths []int
 }
 
-// tableText is the text of a cell.
-func (o Options) tableText(v any) string {
+// tableText is the text of a cell, painted where colours go.
+func (o Options) tableText(v any, color bool) string {
+	if p, ok := v.(Painted); ok && color && o.Voice == Own {
+		return p.Text
+	}
 	if o.Voice == OpenStack {
 		v = human(v)
 		text := pythonStr(v)
@@ -44,20 +47,20 @@ func (o Options) tableText(v any) string {
 	if len(text) > longest && !o.ShowElision && len(o.Columns) == 0 && utf8.RuneCountInString(text) > longest {
 		return "<" + strconv.Itoa(len(text)) + " bytes; use -f yaml or -c <column> to show full value>"
 	}
-	text = plain(text)
+	text = Plain(text)
 	if strings.IndexByte(text, '\t') >= 0 {
 		text = strings.ReplaceAll(text, "\t", " ")
 	}
 	return text
 }
 
-// layList lays a listing out.
+// layList makes the table of a listing, not yet fitted.
 func (o Options) layList(s *iostreams.Streams, sel *selection, rows iter.Seq2[[]any, error]) (*table, error) {
 	t := &table{own: o.Voice == Own, titles: sel.titles, right: make([]bool, len(sel.titles))}
 	if t.own {
 		t.titles = make([]string, len(sel.titles))
 		for i, title := range sel.titles {
-			t.titles[i] = o.tableText(title)
+			t.titles[i] = o.tableText(title, false)
 		}
 	}
 	first := true
@@ -70,21 +73,19 @@ func (o Options) layList(s *iostreams.Streams, sel *selection, rows iter.Seq2[[]
 			if first {
 				t.right[i] = isNumber(v)
 			}
-			t.cells = append(t.cells, o.tableText(v))
+			t.cells = append(t.cells, o.tableText(v, s.Color))
 		}
 		first = false
 	}
-	t.fit(o.limit(s), leastList)
 	return t, nil
 }
 
-// layShow lays the fields of one thing out.
+// layShow makes the table of one thing, not yet fitted.
 func (o Options) layShow(s *iostreams.Streams, fields []Field) *table {
 	t := &table{own: o.Voice == Own, titles: []string{"Field", "Value"}, right: make([]bool, 2)}
 	for _, f := range fields {
-		t.cells = append(t.cells, o.tableText(f.Name), o.tableText(f.Value))
+		t.cells = append(t.cells, o.tableText(f.Name, false), o.tableText(f.Value, s.Color))
 	}
-	t.fit(o.limit(s), leastShow)
 	return t
 }
 
@@ -113,6 +114,7 @@ func (o Options) listTable(w *writer, s *iostreams.Streams, sel *selection, rows
 		w.text("\n")
 		return nil
 	}
+	t.fit(o.limit(s), leastList)
 	t.print(w)
 	return nil
 }
@@ -122,7 +124,9 @@ func (o Options) showTable(w *writer, s *iostreams.Streams, fields []Field) {
 		w.text("\n")
 		return
 	}
-	o.layShow(s, fields).print(w)
+	t := o.layShow(s, fields)
+	t.fit(o.limit(s), leastShow)
+	t.print(w)
 }
 
 // size is the width of the widest line of a text.
@@ -230,6 +234,7 @@ func (t *table) lines(to []string, text string, limit int) []string {
 	measure := characters
 	if t.own {
 		measure = width
+		text = Plain(text) // colours do not survive being broken
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if width(line) <= limit || limit <= 0 {

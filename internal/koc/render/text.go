@@ -35,7 +35,7 @@ func ownText(v any) string {
 		return ""
 	case bool:
 		return strconv.FormatBool(t)
-	case Cell, *Cell:
+	case Cell, *Cell, Painted:
 		return ownText(human(v))
 	case Stamp:
 		return ownText(t.own())
@@ -119,7 +119,7 @@ func appendComposite(b []byte, v any) []byte {
 
 func composite(v any) bool {
 	switch v.(type) {
-	case nil, bool, string, Stamp, Cell, *Cell:
+	case nil, bool, string, Stamp, Cell, *Cell, Painted:
 		return false
 	}
 	return !isNumber(v)
@@ -183,10 +183,10 @@ func number(text string) (float64, bool) {
 	return n, err == nil
 }
 
-// plain takes out of a text what could move the cursor, colour the terminal or
+// Plain takes out of a text what could move the cursor, colour the terminal or
 // reorder the line: escape sequences, control characters and the characters that
 // override the direction. Tabs and line ends stay.
-func plain(text string) string {
+func Plain(text string) string {
 	at := 0
 	for at < len(text) {
 		if c := text[at]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' || c == 0x7f {

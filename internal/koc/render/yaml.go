@@ -130,7 +130,7 @@ func (y *yamlWriter) put(text string) {
 // node writes a value. inMapping tells that it is the value of a key.
 func (y *yamlWriter) node(v any, indent int, inMapping bool) {
 	switch t := v.(type) {
-	case Cell, *Cell:
+	case Cell, *Cell, Painted:
 		y.node(machine(v), indent, inMapping)
 		return
 	case string, Stamp:

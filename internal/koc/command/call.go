@@ -19,7 +19,7 @@ type Call struct {
 	Cloud   *cloud.Cloud // authenticates when it is first asked
 	Output  render.Options
 
-	titles []render.Column
+	catch *caught // of a watch on a terminal
 }
 
 // Compat reports whether the run speaks with the voice of the openstack client.
@@ -27,11 +27,24 @@ func (c *Call) Compat() bool { return c.Output.Voice == render.OpenStack }
 
 // List prints rows. See [render.List].
 func (c *Call) List(columns []render.Column, rows iter.Seq2[[]any, error]) error {
-	return render.List(c.Streams, c.Output, columns, rows)
+	if c.catch == nil {
+		return render.List(c.Streams, c.Output, columns, rows)
+	}
+	if c.Output.Format != "" && c.Output.Format != "table" {
+		return render.List(c.Streams, c.Output, columns, c.catch.counting(rows))
+	}
+	grid, err := c.Output.Grid(c.Streams, columns, c.catch.counting(rows))
+	c.catch.grid = grid
+	return err
 }
 
 // Show prints one thing. See [render.Show].
 func (c *Call) Show(fields []render.Field) error {
+	if c.catch != nil && (c.Output.Format == "" || c.Output.Format == "table") {
+		grid, err := c.Output.ShowGrid(fields)
+		c.catch.grid = grid
+		return err
+	}
 	return render.Show(c.Streams, c.Output, fields)
 }
 

@@ -70,6 +70,7 @@ func renderOptions(cmd *Command, v *Values, voice render.Voice, env func(string)
 	o.MaxWidth, _ = strconv.Atoi(env("CLIFF_MAX_TERM_WIDTH"))
 	fit, _ := strconv.Atoi(env("CLIFF_FIT_WIDTH"))
 	o.FitWidth = fit != 0
+	o.TermWidth, _ = strconv.Atoi(env("COLUMNS"))
 	if cmd.Output == None {
 		return o
 	}

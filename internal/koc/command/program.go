@@ -157,11 +157,24 @@ func (r *invocation) command(ctx context.Context, t target, globals []Flag) erro
 		Values: v, Name: t.path, Streams: r.out, Env: r.proc.Env,
 		Output: renderOptions(&cmd, v, r.voice, r.proc.Env),
 	}
+	again, err := watched(&cmd, v)
+	if err != nil {
+		return r.usage(err, t.path, &cmd)
+	}
+	var g gate
+	if again {
+		streams := *r.out
+		g.to = streams.Err
+		streams.Err, c.Streams = &g, &streams
+	}
 	if c.Cloud, err = r.Open(c); err != nil {
 		return err
 	}
 	if c.Cloud != nil {
 		defer c.Cloud.Close()
+	}
+	if again {
+		return r.usage(r.repeat(ctx, &cmd, c, &g), t.path, &cmd)
 	}
 	return r.usage(cmd.Run(ctx, c), t.path, &cmd)
 }
@@ -236,7 +249,7 @@ func (r *invocation) report(ctx context.Context, err error) int {
 		if r.voice == render.Own {
 			text = r.Name + ": " + text
 		}
-		_, _ = fmt.Fprintln(w, plainText(strings.TrimRight(text, "\n")))
+		_, _ = fmt.Fprintln(w, render.Plain(strings.TrimRight(text, "\n")))
 	}
 	return program.ExitCode(err)
 }
@@ -246,7 +259,7 @@ const brokenPipe = 128 + int(syscall.SIGPIPE)
 
 func (r *invocation) reportUsage(w io.Writer, e *UsageError) {
 	if r.voice == render.Own {
-		_, _ = fmt.Fprintf(w, "%s: %s\n", r.Name, plainText(e.Message))
+		_, _ = fmt.Fprintf(w, "%s: %s\n", r.Name, render.Plain(e.Message))
 		if e.Usage != "" {
 			_, _ = fmt.Fprintln(w, e.Usage)
 		}
@@ -258,22 +271,8 @@ func (r *invocation) reportUsage(w io.Writer, e *UsageError) {
 	}
 	if strings.HasPrefix(e.Usage, "usage:") {
 		_, _ = fmt.Fprintln(w, e.Usage)
-		_, _ = fmt.Fprintf(w, "openstack %s: error: %s\n", e.Command, plainText(text))
+		_, _ = fmt.Fprintf(w, "openstack %s: error: %s\n", e.Command, render.Plain(text))
 		return
 	}
-	_, _ = fmt.Fprintf(w, "openstack: %s\n", plainText(text))
-}
-
-// plainText is a message without what would act on a terminal: control characters
-// and marks that turn the direction of text.
-func plainText(s string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case c < 0x20, c >= 0x7f && c <= 0x9f, c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069:
-			return -1
-		}
-		return c
-	}, s)
+	_, _ = fmt.Fprintf(w, "openstack: %s\n", render.Plain(text))
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // errNoCredentials is the error of a run that knows no cloud.
@@ -46,6 +47,7 @@ func (c *Cloud) renew(ctx context.Context) (*Token, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.late = lateness(t, time.Now())
 	c.token, c.verified = t, true
 	c.keep(t)
 	return t, nil
@@ -111,13 +113,16 @@ func (c *Cloud) here(ctx context.Context) (*Token, error) {
 	kind := s.authType()
 	switch kind {
 	case "none", "http_basic", "admin_token":
-		return c.standalone(kind)
+		return c.standalone(ctx, kind)
 	}
 	if s.text("auth_url") == "" {
 		if s.cloud != "" {
 			return nil, fmt.Errorf("cloud %q has no auth_url: add it to its auth section, or give --os-auth-url", s.cloud)
 		}
 		return nil, errNoCredentials
+	}
+	if v := s.values["auth_url"]; !strings.Contains(v.Value, "://") {
+		return nil, fmt.Errorf("the address %q of the identity service (%s) has no scheme: it begins with https://", v.Value, v.Source)
 	}
 	scope, err := s.scope()
 	if err != nil {
@@ -166,7 +171,7 @@ func (c *Cloud) method(ctx context.Context, kind string) (name string, body obje
 		if err != nil {
 			return "", nil, err
 		}
-		if user["password"], err = c.password(); err != nil {
+		if user["password"], err = c.password(ctx); err != nil {
 			return "", nil, err
 		}
 		return "password", object{"user": user}, nil
@@ -264,6 +269,9 @@ func (s *settings) domain(prefix string) object {
 
 // fallback is the domain of what names none.
 func (s *settings) fallback() object {
+	if d := s.domain("default_domain"); d != nil {
+		return d
+	}
 	if d := s.text("default_domain"); d != "" {
 		return object{"id": d}
 	}

@@ -20,7 +20,8 @@ type Service struct {
 	Microversion string
 
 	cloud  *Cloud
-	pinned bool // the user asked for the microversion
+	pinned bool   // the user asked for the microversion
+	base   string // what the version was appended to, "" when it was there
 }
 
 // Request is one request to a service.

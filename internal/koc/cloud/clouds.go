@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,7 +19,9 @@ import (
 func (c *Cloud) load() (*settings, error) {
 	s := &settings{values: map[string]Setting{}}
 	for name, value := range c.options.Set {
-		if name != "cloud" {
+		if on, err := ParseBool(value); name == "verify" && err == nil {
+			s.put("insecure", strconv.FormatBool(!on), "--verify", typed)
+		} else if name != "cloud" {
 			k, _ := keyOf(name)
 			s.put(name, value, k.flag(), typed)
 		}

@@ -60,6 +60,14 @@ func (c *Cloud) Service(ctx context.Context, typ string) (Service, error) {
 		return Service{}, err
 	}
 	s := Service{Type: k.typ, Endpoint: versioned(found, k), cloud: c}
+	if s.Endpoint != strings.TrimRight(found, "/") && k.typ != "identity" {
+		s.base = found
+		c.known.mu.Lock()
+		if there := c.known.moved[found]; there != "" {
+			s.Endpoint, s.base = there, ""
+		}
+		c.known.mu.Unlock()
+	}
 	s.Microversion, s.pinned = c.settings.microversion(k, c.options.Compat)
 	return s, nil
 }
@@ -168,10 +176,14 @@ func hasVersion(address string) bool {
 		path = address
 	}
 	for i, segment := range strings.Split(path, "/") {
-		if i > 0 && len(segment) > 1 && segment[0] == 'v' && segment[1] >= '1' && segment[1] <= '9' &&
-			strings.Trim(segment[1:], "0123456789.") == "" {
+		if i > 0 && isVersion(segment) {
 			return true
 		}
 	}
 	return false
+}
+
+func isVersion(segment string) bool {
+	return len(segment) > 1 && segment[0] == 'v' && segment[1] >= '1' && segment[1] <= '9' &&
+		strings.Trim(segment[1:], "0123456789.") == ""
 }

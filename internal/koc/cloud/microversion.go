@@ -8,10 +8,11 @@ import (
 	"sync"
 )
 
-// versions are what services said of the microversions they have, by endpoint.
+// versions are what services said of their versions.
 type versions struct {
-	mu   sync.Mutex
-	seen map[string]Range
+	mu    sync.Mutex        // guards what follows
+	seen  map[string]Range  // microversions, by endpoint
+	moved map[string]string // endpoints that are not where they were expected
 }
 
 // Range is the microversions a service has.
@@ -70,4 +71,41 @@ func (s Service) microversion(h http.Header) {
 		h.Set("X-OpenStack-Ironic-Inspector-API-Version", v)
 	}
 	h.Set("OpenStack-API-Version", fmt.Sprintf("%s %s", s.Type, v))
+}
+
+// AtLeast reports whether a microversion is another one or later. "latest" is
+// later than all, "" earlier.
+func AtLeast(version, wanted string) bool {
+	if version == "latest" {
+		return true
+	}
+	if version == "" || wanted == "latest" {
+		return wanted == ""
+	}
+	major, minor := numbers(version)
+	wantedMajor, wantedMinor := numbers(wanted)
+	return major > wantedMajor || major == wantedMajor && minor >= wantedMinor
+}
+
+func numbers(version string) (major, minor int) {
+	a, b, _ := strings.Cut(version, ".")
+	major, _ = strconv.Atoi(a)
+	minor, _ = strconv.Atoi(b)
+	return major, minor
+}
+
+// Has reports whether the microversion that is asked for is the given one or later.
+func (s Service) Has(wanted string) bool { return AtLeast(s.Microversion, wanted) }
+
+// Needs is the error of a flag or command that needs a later microversion than
+// the one that is asked for, nil when that is late enough.
+func (s Service) Needs(wanted, what string) error {
+	if s.Has(wanted) {
+		return nil
+	}
+	asked := "none is asked for"
+	if s.Microversion != "" {
+		asked = s.Microversion + " is asked for"
+	}
+	return fmt.Errorf("%s requires %s API microversion %s or later, and %s (--os-%s-api-version)", what, s.Type, wanted, asked, kindOf(s.Type).flag())
 }

@@ -1,9 +1,9 @@
 package cloud
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 )
@@ -24,6 +24,7 @@ type Options struct {
 	PasswordStdin bool // --os-password-stdin
 	Debug         bool // --debug
 	Timing        bool // --timing
+	Quiet         bool // --quiet: no warnings
 	TokenCache    bool // --token-cache
 
 	// Transport replaces the network; nil is the real one.
@@ -109,4 +110,7 @@ func (c *Cloud) Close() {
 	}
 }
 
-func now() time.Time { return time.Now() }
+// warn tells people of what is no failure.
+func (c *Cloud) warn(format string, a ...any) {
+	_, _ = fmt.Fprintf(c.options.Streams.Err, "WARNING: "+format+"\n", a...)
+}

@@ -87,11 +87,18 @@ func (c *Cloud) send(ctx context.Context, s Service, r Request) (*answer, error)
 			return nil, err
 		}
 	}
-	c.identify(&k, token)
+	if err := c.identify(ctx, &k, s, token); err != nil {
+		return nil, err
+	}
 	a, err := c.exchange(ctx, k)
 	var fault *Fault
 	if !errors.As(err, &fault) {
 		return a, err
+	}
+	if fault.Status == http.StatusNotFound && replayable(r.Body) && fault.strange() {
+		if elsewhere, ok := c.moved(ctx, s); ok && rewind(r.Body) == nil {
+			return c.send(ctx, elsewhere, r)
+		}
 	}
 	if fault.Status != http.StatusUnauthorized || !c.renewable() || !replayable(r.Body) {
 		return nil, c.explain(fault, s, token)
@@ -102,7 +109,9 @@ func (c *Cloud) send(ctx context.Context, s Service, r Request) (*answer, error)
 	if err := rewind(r.Body); err != nil {
 		return nil, err
 	}
-	c.identify(&k, token)
+	if err := c.identify(ctx, &k, s, token); err != nil {
+		return nil, err
+	}
 	a, err = c.exchange(ctx, k)
 	if errors.As(err, &fault) {
 		return nil, c.explain(fault, s, token)
@@ -137,22 +146,6 @@ func rewind(body any) error {
 		}
 	}
 	return nil
-}
-
-// identify adds the token, or what stands for it.
-func (c *Cloud) identify(k *call, token *Token) {
-	s := c.settings
-	switch s.authType() {
-	case "none":
-	case "http_basic":
-		// Only for the address the credentials are for.
-		if sameOrigin(k.url, s.text("endpoint")) {
-			r := http.Request{Header: k.header}
-			r.SetBasicAuth(s.text("username"), s.text("password"))
-		}
-	default:
-		k.header.Set("X-Auth-Token", token.ID)
-	}
 }
 
 // address is where a request goes. A link that a service made leads to the
@@ -381,11 +374,11 @@ func (a *answer) decode(into any) error {
 	return nil
 }
 
-// rest reads what a decoder left: nothing, or the answer was cut off there.
+// rest reads a little of what a decoder left. One that has all it wants may leave
+// much; when there is nothing more, the answer must have ended as it should.
 func (a *answer) rest(w *watched) error {
-	w.limit = w.n + 1<<20
-	if _, err := io.Copy(io.Discard, w); err != nil {
-		return a.undecoded(err, w)
+	if _, err := io.CopyN(io.Discard, w, 256<<10); err != nil && !errors.Is(err, io.EOF) {
+		return a.cut(err)
 	}
 	return nil
 }

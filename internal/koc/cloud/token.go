@@ -22,6 +22,8 @@ type Token struct {
 	Roles         []string
 	Catalog       []CatalogEntry
 	Providers     []ServiceProvider
+
+	late string // why it looks expired though it is new, "" when it does not
 }
 
 // CatalogEntry is a service of the catalogue.

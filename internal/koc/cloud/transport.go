@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,8 +28,15 @@ func (c *Cloud) connect() (*http.Client, error) {
 			return nil, err
 		}
 	}
+	if !c.options.Compat && !c.options.Quiet {
+		unverified, err := c.settings.unverified()
+		if err != nil {
+			return nil, err
+		}
+		transport = &wary{next: transport, unverified: unverified, warn: c.warn}
+	}
 	if c.options.Debug {
-		transport = &debug{next: transport, to: c.options.Streams.Err}
+		transport = &debug{next: transport, to: c.options.Streams.Err, pretty: c.options.Streams.ErrTTY, secrets: c.secrets}
 	}
 	if c.options.Timing {
 		c.timing = &timing{next: transport, to: c.options.Streams.Err}
@@ -110,17 +116,4 @@ func redirect(r *http.Request, via []*http.Request) error {
 		}
 	}
 	return nil
-}
-
-// unreachable says why a request got no answer.
-func (c *Cloud) unreachable(k call, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	where := k.url
-	if u, parsed := url.Parse(k.url); parsed == nil {
-		where = u.Scheme + "://" + u.Host
-	}
-	return fmt.Errorf("the %s service at %s gave no answer: %w", k.service, where, err)
 }

@@ -4,7 +4,6 @@ package koc
 
 import (
 	"context"
-	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
@@ -27,32 +26,4 @@ func New(version string) *command.Program {
 		Services: Services(),
 		Open:     func(c *command.Call) (*cloud.Cloud, error) { return cloud.New(options(c, version)), nil },
 	}
-}
-
-// options are what a command line says of the session.
-func options(c *command.Call, version string) cloud.Options {
-	o := cloud.Options{
-		Set:           map[string]string{},
-		Env:           c.Env,
-		Streams:       c.Streams,
-		Version:       version,
-		Compat:        c.Compat(),
-		PasswordStdin: c.Is("os-password-stdin"),
-		Debug:         c.Is("debug"),
-		Timing:        c.Is("timing"),
-		TokenCache:    c.Is("token-cache"),
-	}
-	for _, f := range command.Globals() {
-		name, isSetting := strings.CutPrefix(f.Name, "os-")
-		switch f.Name {
-		case "insecure", "verify", "timeout":
-			isSetting = true
-		case "os-password-stdin", "os-beta-command", "os-profile":
-			isSetting = false
-		}
-		if text, given := c.Global(f.Name); isSetting && given {
-			o.Set[strings.ReplaceAll(name, "-", "_")] = text
-		}
-	}
-	return o
 }

@@ -34,6 +34,27 @@ func ParseTimeout(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q: expected a duration such as 90s, or a number of seconds, not below 0", text)
 }
 
+// unusable are the variables of the environment that cannot be understood. One of
+// them must never be taken for "do not check certificates".
+func unusable(env func(string) string) []string {
+	var bad []string
+	for _, name := range []string{"OS_INSECURE", "OS_DEBUG", "KOC_TOKEN_CACHE"} {
+		if _, err := ParseBool(env(name)); err != nil {
+			bad = append(bad, name+"="+err.Error())
+		}
+	}
+	if _, err := ParseTimeout(env("OS_TIMEOUT")); err != nil {
+		bad = append(bad, "OS_TIMEOUT="+err.Error())
+	}
+	return bad
+}
+
+// on reports whether a switch is on: typed, or in the environment.
+func (c *Cloud) on(typed bool, env string) bool {
+	also, err := ParseBool(c.options.Env(env))
+	return typed || err == nil && also
+}
+
 func (s *settings) timeout() (time.Duration, error) {
 	v := s.values["timeout"]
 	d, err := ParseTimeout(v.Value)

@@ -15,7 +15,7 @@ const spare = time.Minute
 // cacheFile is where the token of the identity and scope is kept, "" for nowhere.
 // Secrets are no part of its name: they could be guessed from it.
 func (c *Cloud) cacheFile() string {
-	if !c.options.TokenCache || !c.renewable() {
+	if !c.on(c.options.TokenCache, "KOC_TOKEN_CACHE") || !c.renewable() {
 		return ""
 	}
 	dir := c.options.Env("XDG_CACHE_HOME")

@@ -27,6 +27,9 @@ func (c *Cloud) load() (*settings, error) {
 		}
 	}
 	env := c.options.Env
+	if bad := unusable(env); len(bad) > 0 {
+		return nil, errors.New("unusable environment variable(s): " + strings.Join(bad, "; "))
+	}
 	files := files{env: env}
 	name, chosen := c.options.Set["cloud"], "--os-cloud"
 	if name == "" {

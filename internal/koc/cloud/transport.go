@@ -35,7 +35,7 @@ func (c *Cloud) connect() (*http.Client, error) {
 		}
 		transport = &wary{next: transport, unverified: unverified, warn: c.warn}
 	}
-	if c.options.Debug {
+	if c.on(c.options.Debug, "OS_DEBUG") {
 		transport = &debug{next: transport, to: c.options.Streams.Err, pretty: c.options.Streams.ErrTTY, secrets: c.secrets}
 	}
 	if c.options.Timing {

@@ -21,7 +21,7 @@ func Globals() []Flag {
 		{Name: "os-user-domain-name", Value: "<name>", Help: "Name of the domain of the user (OS_USER_DOMAIN_NAME)."},
 		{Name: "os-user-domain-id", Value: "<id>", Help: "ID of the domain of the user (OS_USER_DOMAIN_ID)."},
 		{Name: "os-password", Value: "<password>", Help: "Password of the user; others can see it in the list of processes (OS_PASSWORD)."},
-		{Name: "os-password-stdin", Koc: true, Help: "Read the password from the first line of standard input."},
+		{Name: "os-password-stdin", Koc: true, Help: "Read the password from standard input."},
 		{Name: "os-passcode", Value: "<code>", Help: "One-time code of the user (OS_PASSCODE)."},
 		{Name: "os-auth-methods", Value: "<methods>", Help: "Methods of a login that has several (OS_AUTH_METHODS)."},
 		{Name: "os-token", Value: "<token>", Help: "Use this token (OS_TOKEN)."},

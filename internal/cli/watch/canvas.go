@@ -3,6 +3,7 @@ package watch
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -74,10 +75,8 @@ func (l *loop) compose(now time.Time) []string {
 		head, body = nil, helpText(l.streams.Color)
 	}
 	v := fit(c.size.Height, status, len(head), len(body))
-	place := l.scroll
-	if l.help {
-		place = scroll{}
-	} else {
+	var place scroll
+	if !l.help {
 		c.view = v
 		l.scroll.clamp(v)
 		place = l.scroll
@@ -90,7 +89,7 @@ func (l *loop) compose(now time.Time) []string {
 	if v.pinned {
 		lines = append(lines, head...)
 	} else {
-		body = append(head[:len(head):len(head)], body...)
+		body = append(slices.Clip(head), body...)
 	}
 	lines = append(lines, body[place.top:min(place.top+v.window, len(body))]...)
 	if v.marker {

@@ -144,11 +144,11 @@ func helpText(colour bool) []string {
 		{"^Z", "suspend"},
 		{"?", "close this map"},
 	} {
-		name := k[0] + strings.Repeat(" ", 18-Width(k[0]))
+		name, gap := k[0], strings.Repeat(" ", 18-Width(k[0]))
 		if colour {
 			name = "\x1b[1m" + name + "\x1b[0m"
 		}
-		lines = append(lines, "  "+name+k[1])
+		lines = append(lines, "  "+name+gap+k[1])
 	}
 	return append(lines, "",
 		"  Reversed: a cell that changed. Green: a row that is new. Faint: one that left.")

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	time.Local = time.UTC
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // answer is one answer of a source.
@@ -35,10 +35,19 @@ type rig struct {
 	*testing.T
 	*watchtest.Terminal
 
-	asked []watch.Request
+	mu       sync.Mutex
+	requests []watch.Request
+
 	out   chan error
 	ended bool
 	err   error
+}
+
+// asked is what the source was asked for so far.
+func (r *rig) asked() []watch.Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.requests)
 }
 
 // play runs a watch whose source gives the answers one after another, the last
@@ -47,7 +56,7 @@ type rig struct {
 func play(t *testing.T, o watch.Options, answers []answer, steps func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, Terminal: watchtest.New(64, 10), out: make(chan error, 1)}
+		r := &rig{T: t, Terminal: watchtest.New(80, 10), out: make(chan error, 1)}
 		s := r.Streams()
 		o.Terminal = r.Terminal
 		if o.Title == "" {
@@ -90,7 +99,9 @@ func play(t *testing.T, o watch.Options, answers []answer, steps func(r *rig)) {
 func (r *rig) source(answers []answer) watch.Source {
 	n := 0
 	return func(ctx context.Context, request watch.Request) (watch.Frame, error) {
-		r.asked = append(r.asked, request)
+		r.mu.Lock()
+		r.requests = append(r.requests, request)
+		r.mu.Unlock()
 		a := answers[min(n, len(answers)-1)]
 		n++
 		wait := time.NewTimer(a.takes)
@@ -206,18 +217,6 @@ func vms(n int) []string {
 
 var errBusy = errors.New("503 Service Unavailable")
 
-func TestAFrameHasAStatusLineAndTheTable(t *testing.T) {
-	t.Parallel()
-	play(t, watch.Options{Title: "server list --host n1", Interval: time.Second, Diff: true}, []answer{{rows: vms(2), takes: 218 * time.Millisecond}}, func(r *rig) {
-		r.shows(`
-‹1:server list --host n1› · every 1s · waiting for the first answer
-ID NAME STATUS
---------------
-==============
-`[:0])
-	})
-}
-
 func TestRowsAreComparedByIdentity(t *testing.T) {
 	t.Parallel()
 	play(t, watch.Options{Interval: time.Second, Diff: true}, []answer{
@@ -262,39 +261,9 @@ ID NAME STATUS
 	})
 }
 
-func TestAFailedRefreshKeepsTheFrame(t *testing.T) {
-	t.Parallel()
-	play(t, watch.Options{Interval: 2 * time.Second}, []answer{{rows: vms(1)}, {err: errBusy}, {err: errBusy}, {rows: vms(2)}}, func(r *rig) {
-		r.wait(4 * time.Second)
-
-		r.shows(`
-‹1:ls› · every 2s · 00:00:00 · 1 row · 0s · ‹31:stale 4s · 2 errors · la›…
-`[:0])
-	})
-}
-
-func TestKeysEndIt(t *testing.T) {
-	t.Parallel()
-	for key, want := range map[string]error{"q": nil, "\x03": watch.ErrInterrupted} {
-		play(t, watch.Options{}, []answer{{rows: vms(1), takes: time.Hour}}, func(r *rig) {
-			r.wait(time.Second)
-			before := time.Now()
-
-			r.press(key)
-
-			r.ends(want)
-			if waited := time.Since(before); waited != 0 {
-				t.Errorf("after %s", waited)
-			}
-		})
-	}
-}
-
-func TestASignalEndsIt(t *testing.T) {
-	t.Parallel()
-	play(t, watch.Options{}, []answer{{rows: vms(1)}}, func(r *rig) {
-		r.Signal(syscall.SIGTERM)
-
-		r.ends(watch.ErrInterrupted)
-	})
+// newRawless returns a terminal whose keys cannot be had one by one.
+func newRawless(err error) *watchtest.Terminal {
+	t := watchtest.New(80, 10)
+	t.RawErr = err
+	return t
 }

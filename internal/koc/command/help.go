@@ -200,7 +200,7 @@ func (r *invocation) help(path string) error {
 	}
 	p.line("%s", sentence(r.Short))
 	p.line("\nUsage: %s <command> [flags] [arguments]", r.Name)
-	for _, s := range r.Services {
+	for _, s := range r.All() {
 		p.line("\n%s", s.Title)
 		words := tree(s.Entries).nouns()
 		for _, l := range wrap(strings.Join(words, ", "), p.width-2) {
@@ -255,13 +255,7 @@ func (r *invocation) helpGroup(p *page, path string) {
 }
 
 // helpOn is "koc help words".
-func (r *invocation) helpOn(s *scanner, args []string) error {
-	var words []string
-	for i, a := range args {
-		if i > 0 || a != "help" {
-			words = append(words, a)
-		}
-	}
+func (r *invocation) helpOn(s *scanner, words []string) error {
 	t := s.find(words)
 	switch {
 	case t.entry != nil:

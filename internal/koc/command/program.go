@@ -30,12 +30,7 @@ type Program struct {
 	// Open makes the session of a run. It is called for every command; nothing is
 	// asked of the cloud before the command does.
 	Open func(c *Call) (*cloud.Cloud, error)
-	// Complete returns names of a noun that begin with a prefix.
-	Complete Completer
 }
-
-// Completer returns names of a noun that begin with a prefix.
-type Completer func(ctx context.Context, c *Call, noun, prefix string) []string
 
 // Run runs the command that the arguments of the process name and returns the exit
 // code.
@@ -80,8 +75,8 @@ func voice(proc program.Process) render.Voice {
 
 func (r *invocation) entries() tree {
 	if r.tree == nil {
-		for i := range r.Services {
-			r.tree = append(r.tree, r.Services[i].Entries...)
+		for _, s := range r.All() {
+			r.tree = append(r.tree, s.Entries...)
 		}
 	}
 	return r.tree
@@ -95,10 +90,13 @@ func (r *invocation) run(ctx context.Context) error {
 	if v := r.proc.Env("KOC_COMPAT"); v != "" && v != "koc" && v != "openstack" {
 		return Reject("KOC_COMPAT=%q: expected koc or openstack", v)
 	}
+	if args[0] == completing {
+		return r.complete(ctx, args[1:])
+	}
 	globals := Globals()
 	s := &scanner{tree: r.entries(), globals: scanning(globals), cliff: r.voice == render.OpenStack}
 	t := s.find(args)
-	if len(t.words) > 0 && t.words[0] == "help" && t.entry == nil {
+	if t.path == "help" {
 		return r.helpOn(s, t.args)
 	}
 	if t.entry == nil {
@@ -214,6 +212,9 @@ func (r *invocation) unknownCommand(t target) error {
 		wrong.Message = fmt.Sprintf("unknown command %q for %q%s", word, r.Name+" "+t.path, didYouMean(near))
 	}
 	wrong.Upstream = "'" + strings.Join(t.words, " ") + "' is not an openstack command. See 'openstack --help'."
+	if len(near) > 0 {
+		wrong.Upstream += "\nDid you mean one of these?\n  " + strings.Join(near, "\n  ")
+	}
 	return wrong
 }
 

@@ -88,9 +88,9 @@ const kernelThread = 0x00200000
 
 // List reads the whole process table. None that lives is missed because its parent
 // ended meanwhile; those that end meanwhile are left out.
-func List() ([]Process, error) {
+func List(ctx context.Context) ([]Process, error) {
 	var table []Process
-	err := scan(func(pid int) verdict {
+	err := scan(ctx, func(pid int) verdict {
 		p, err := Stat(pid)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
@@ -115,8 +115,8 @@ var ErrExecuting = errors.New("process is being executed")
 // readable by its owner and by root only. A process that ended has none, which is
 // [os.ErrNotExist]. The end of an execution is waited for, a second at most: then it
 // is [ErrExecuting].
-func Environ(pid int) (env []string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), scanWait)
+func Environ(ctx context.Context, pid int) (env []string, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), scanWait)
 	defer cancel()
 	_ = retry.Until(ctx, settling(), func(context.Context) (bool, error) { // the error is that of environ
 		env, err = environ(pid)

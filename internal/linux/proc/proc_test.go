@@ -144,7 +144,7 @@ func TestSession(t *testing.T) {
 	var members []proc.Identity
 	deadline := time.Now().Add(10 * time.Second)
 	for len(members) < 3 && time.Now().Before(deadline) {
-		table, err := proc.List()
+		table, err := proc.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestSearch(t *testing.T) {
 	spawn(t, "exec sleep 65", tag+"x")
 	search := func(vars ...string) []proc.Found {
 		t.Helper()
-		found, err := proc.Search(vars...)
+		found, err := proc.Search(t.Context(), vars...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,18 +220,18 @@ func TestNobodyEscapes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(dir, strconv.Itoa(len(script)))
-			if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // executed
+			if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			tag := "PROC_TEST_ESCAPE=" + file
 			leader, _ := spawn(t, `exec "$PROC_TEST_FILE"`, tag, "PROC_TEST_FILE="+file)
 
 			for i := range 30 {
-				found, err := proc.Search(tag)
+				found, err := proc.Search(t.Context(), tag)
 				if err != nil || len(found) == 0 {
 					t.Fatalf("search %d: nothing found, %v", i, err)
 				}
-				table, err := proc.List()
+				table, err := proc.List(t.Context())
 				if err != nil || !slices.ContainsFunc(table, func(p proc.Process) bool { return p.Session == leader.Pid && !p.Ended() }) {
 					t.Fatalf("list %d: nothing listed, %v", i, err)
 				}
@@ -244,7 +244,7 @@ func TestEnviron(t *testing.T) {
 	t.Parallel()
 	id, _ := spawn(t, "exec env -i sleep 66")
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		env, err := proc.Environ(id.Pid)
+		env, err := proc.Environ(t.Context(), id.Pid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestEnviron(t *testing.T) {
 	if err := errors.Join(h.Signal(syscall.SIGKILL), h.WaitGone(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if env, err := proc.Environ(id.Pid); !errors.Is(err, os.ErrNotExist) {
+	if env, err := proc.Environ(t.Context(), id.Pid); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("environment of who ended: %q, %v", env, err)
 	}
 }

@@ -40,8 +40,8 @@ var ErrRestless = errors.New("processes come and go so fast that not all of them
 // on it and ends before the look at it may have left a child that is not. So it lists
 // again, and looks at those that are new, until nobody is missed. It is not cut short
 // by the end of an action: what that leaves is looked for as well.
-func scan(look func(pid int) verdict) error {
-	ctx, cancel := context.WithTimeout(context.Background(), scanWait)
+func scan(ctx context.Context, look func(pid int) verdict) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), scanWait)
 	defer cancel()
 	s := round{look: look, seen: map[int]bool{}}
 	err := retry.Until(ctx, settling(), func(ctx context.Context) (bool, error) {

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -35,28 +36,28 @@ func (f Found) Env(name string) string {
 // by executing another program or by leaving a child meanwhile. The running process
 // is left out, and so are those whose environment the user may not read, and one
 // that needs more than a second to be executed.
-func Search(vars ...string) ([]Found, error) {
+func Search(ctx context.Context, vars ...string) ([]Found, error) {
 	var found []Found
 	room := make([]byte, environRoom)
-	err := scan(func(pid int) verdict {
+	err := scan(ctx, func(pid int) verdict {
 		if pid == os.Getpid() {
 			return known
 		}
-		size, err := 0, error(nil)
-		if size, room, err = read(pid, room); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		size, larger, err := read(pid, room)
+		room = larger
+		switch {
+		case errors.Is(err, os.ErrPermission):
+			return known
+		case size == 0:
+			return withoutEnviron(pid)
+		case slices.ContainsFunc(vars, func(v string) bool { return !bytes.Contains(room[:size], []byte(v)) }):
 			return known
 		}
-		if size == 0 {
-			return withoutEnviron(pid)
+		f, v := match(pid, vars)
+		if f != nil {
+			found = append(found, *f)
 		}
-		if !slices.ContainsFunc(vars, func(v string) bool { return !bytes.Contains(room[:size], []byte(v)) }) {
-			f, v := match(pid, vars)
-			if f != nil {
-				found = append(found, *f)
-			}
-			return v
-		}
-		return known
+		return v
 	})
 	return found, err
 }

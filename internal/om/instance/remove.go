@@ -55,7 +55,7 @@ func (x *execution) running(ctx context.Context) (what []string, err error) {
 			what, known = append(what, m.RID+": "+left), append(known, m.RID)
 		}
 	}
-	traced, terr := process.Trace{Root: x.engine.Host.Paths.Root, Path: x.path}.Find()
+	traced, terr := process.Trace{Root: x.engine.Host.Paths.Root, Path: x.path}.Find(ctx)
 	for _, t := range traced {
 		if !slices.Contains(known, t.RID) {
 			what = append(what, fmt.Sprintf("%s: process %d", t.RID, t.Pid))

@@ -45,7 +45,7 @@ func TestSimple(t *testing.T) {
 		f := drivertest.New(t, simple("start = /bin/sleep 300\n"), nil)
 		f.Must(instance.Start)
 		r := record(t, f)
-		if line := commandLine(r.Pid); line != "/bin/sleep\x00300\x00" {
+		if line := commandLine(t, r.Pid); line != "/bin/sleep\x00300\x00" {
 			t.Errorf("process %d is %q", r.Pid, line)
 		}
 		if f.Resource().Info["pid"] != r.Pid {

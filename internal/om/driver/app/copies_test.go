@@ -49,13 +49,13 @@ func awaitCopy(t *testing.T, f *drivertest.Fixture) {
 
 func commands(t *testing.T, match func(line string) bool) []int {
 	t.Helper()
-	table, err := proc.List()
+	table, err := proc.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var pids []int
 	for _, p := range table {
-		if !p.Ended() && match(commandLine(p.Pid)) {
+		if !p.Ended() && match(commandLine(t, p.Pid)) {
 			pids = append(pids, p.Pid)
 		}
 	}
@@ -64,9 +64,10 @@ func commands(t *testing.T, match func(line string) bool) []int {
 
 // commandLine is empty for a thread of the kernel and for who ended. That of a
 // process being executed is waited for.
-func commandLine(pid int) string {
+func commandLine(t *testing.T, pid int) string {
+	t.Helper()
 	for {
-		env, err := proc.Environ(pid)
+		env, err := proc.Environ(t.Context(), pid)
 		if err != nil {
 			return ""
 		}

@@ -71,11 +71,11 @@ func (a *simple) settled(ctx context.Context, wait time.Duration) error {
 
 // find tells whether the process is alive, and when it is not, which processes
 // are there without it.
-func (a *simple) find() (members, error) {
+func (a *simple) find(ctx context.Context) (members, error) {
 	if m := a.recorded(); m.mainAlive {
 		return m, nil
 	}
-	return a.look()
+	return a.look(ctx)
 }
 
 func (a *simple) recorded() (m members) {
@@ -92,9 +92,9 @@ func (a *simple) recorded() (m members) {
 // of the session of the main one, and those that a start left anywhere, which the
 // environment tells. Once the leader of a session is gone its number may lead
 // another one: those of that session whose environment is another one are not ours.
-func (a *simple) look() (members, error) {
+func (a *simple) look(ctx context.Context) (members, error) {
 	m := a.recorded()
-	traced, err := a.trace().Find()
+	traced, err := a.trace().Find(ctx)
 	if err != nil {
 		return m, err
 	}
@@ -108,8 +108,8 @@ func (a *simple) look() (members, error) {
 			m.others = append(m.others, member{Identity: t.Identity, session: t.Session, foreign: t.ObjectID != a.env.ObjectID})
 		}
 	}
-	for _, list := range []func() ([]proc.Identity, error){a.grouped, m.session} {
-		err := each(list, func(id proc.Identity) {
+	for _, list := range []func(ctx context.Context) ([]proc.Identity, error){a.grouped, m.session} {
+		err := each(ctx, list, func(id proc.Identity) {
 			if !seen[id.Pid] {
 				seen[id.Pid] = true
 				m.others = append(m.others, member{Identity: id})
@@ -124,11 +124,11 @@ func (a *simple) look() (members, error) {
 
 // each calls add for the processes of a list that are alive. One that ends meanwhile
 // may leave a child that the list does not have: then it lists again.
-func each(list func() ([]proc.Identity, error), add func(proc.Identity)) error {
+func each(ctx context.Context, list func(ctx context.Context) ([]proc.Identity, error), add func(proc.Identity)) error {
 	gone := map[proc.Identity]bool{}
 	for again := true; again; {
 		again = false
-		ids, err := list()
+		ids, err := list(ctx)
 		if err != nil {
 			return err
 		}
@@ -145,17 +145,17 @@ func each(list func() ([]proc.Identity, error), add func(proc.Identity)) error {
 
 // session lists the processes of the session of the main one; once that is gone,
 // those alone whose environment does not tell whose they are.
-func (m members) session() ([]proc.Identity, error) {
+func (m members) session(ctx context.Context) ([]proc.Identity, error) {
 	if m.main.IsZero() || !m.main.ThisBoot() {
 		return nil, nil
 	}
-	table, err := proc.List()
+	table, err := proc.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ids := m.main.Session(table)
 	if !m.mainAlive {
-		ids = slices.DeleteFunc(ids, func(id proc.Identity) bool { return !overwritten(id.Pid) })
+		ids = slices.DeleteFunc(ids, func(id proc.Identity) bool { return !overwritten(ctx, id.Pid) })
 	}
 	return ids, nil
 }
@@ -163,8 +163,8 @@ func (m members) session() ([]proc.Identity, error) {
 // overwritten reports whether a process wrote over the environment it was executed
 // with, as those do that show what they are at in the process table. One that is
 // gone counts, for it may have left a child.
-func overwritten(pid int) bool {
-	env, err := proc.Environ(pid)
+func overwritten(ctx context.Context, pid int) bool {
+	env, err := proc.Environ(ctx, pid)
 	if errors.Is(err, os.ErrNotExist) {
 		return true
 	}
@@ -172,7 +172,7 @@ func overwritten(pid int) bool {
 }
 
 // grouped lists the processes of the control group.
-func (a *simple) grouped() ([]proc.Identity, error) {
+func (a *simple) grouped(context.Context) ([]proc.Identity, error) {
 	if a.env.Cgroup == "" {
 		return nil, nil
 	}
@@ -204,7 +204,7 @@ func (a *simple) Remains(ctx context.Context) (string, error) {
 	if err := a.settled(ctx, settleWait); err != nil {
 		return "", err
 	}
-	m, err := a.look()
+	m, err := a.look(ctx)
 	left := m.all()
 	if err != nil || len(left) == 0 {
 		return "", err
@@ -213,15 +213,15 @@ func (a *simple) Remains(ctx context.Context) (string, error) {
 }
 
 // everyone is every process, for a stop to end.
-func (a *simple) everyone() ([]proc.Identity, error) {
-	m, err := a.look()
+func (a *simple) everyone(ctx context.Context) ([]proc.Identity, error) {
+	m, err := a.look(ctx)
 	return m.all(), err
 }
 
 // left is what a former run left, for a start to end. What this action started
 // already is no leftover.
-func (a *simple) left() ([]proc.Identity, error) {
-	m, err := a.look()
+func (a *simple) left(ctx context.Context) ([]proc.Identity, error) {
+	m, err := a.look(ctx)
 	if m.mainAlive {
 		return nil, err
 	}
@@ -229,8 +229,8 @@ func (a *simple) left() ([]proc.Identity, error) {
 }
 
 // own is what this action started, for it to end when it fails.
-func (a *simple) own() ([]proc.Identity, error) {
-	m, err := a.look()
+func (a *simple) own(ctx context.Context) ([]proc.Identity, error) {
+	m, err := a.look(ctx)
 	ids := m.those(func(o member) bool { return !o.foreign && (o.session == "" || o.session == a.env.Session) })
 	return ids, err
 }

@@ -55,7 +55,7 @@ func (a *simple) Status(ctx context.Context) resource.State {
 	if err := a.settled(ctx, statusWait); err != nil {
 		return remark(cluster.Warn, "warn", err.Error())
 	}
-	found, err := a.find()
+	found, err := a.find(ctx)
 	told := found.told(a.stopCommand())
 	switch {
 	case err != nil:
@@ -127,14 +127,14 @@ func (a *simple) alone(ctx context.Context) (lock *launch.Lock, err error) {
 	if err := a.settled(ctx, settleWait); err != nil {
 		return refuse(err)
 	}
-	m, err := a.look()
+	m, err := a.look(ctx)
 	if err != nil {
 		return refuse(err)
 	}
 	if err := a.obstacle(m); err != nil {
 		return nil, err
 	}
-	left, err := a.left()
+	left, err := a.left(ctx)
 	if err != nil {
 		return refuse(err)
 	}
@@ -156,7 +156,7 @@ func (a *simple) alone(ctx context.Context) (lock *launch.Lock, err error) {
 		}
 	}()
 	// Once more, now that nobody else can launch.
-	if m, err = a.look(); err != nil {
+	if m, err = a.look(ctx); err != nil {
 		return refuse(err)
 	}
 	if err := a.obstacle(m); err != nil {
@@ -188,7 +188,7 @@ func (a *simple) sweep(ctx context.Context) error {
 	if err := a.settled(after, settleWait); err != nil {
 		a.env.Warnf("%s", err) // what is being launched is ended below
 	}
-	ids, err := a.own()
+	ids, err := a.own(after)
 	if err != nil || len(ids) == 0 {
 		return err
 	}

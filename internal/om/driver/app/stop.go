@@ -74,11 +74,11 @@ func (a *simple) patience(ctx context.Context) time.Duration {
 }
 
 // terminate ends the processes that find finds, those they fork meanwhile included.
-func (a *simple) terminate(ctx context.Context, patience time.Duration, find func() ([]proc.Identity, error)) error {
+func (a *simple) terminate(ctx context.Context, patience time.Duration, find func(ctx context.Context) ([]proc.Identity, error)) error {
 	soft, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		m, err := find()
+		m, err := find(ctx)
 		if err != nil || len(m) == 0 {
 			return err
 		}

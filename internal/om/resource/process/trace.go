@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -27,12 +28,12 @@ type Traced struct {
 }
 
 // Find looks at every process of the host.
-func (t Trace) Find() ([]Traced, error) {
+func (t Trace) Find(ctx context.Context) ([]Traced, error) {
 	vars := []string{"OPENSVC_SVCPATH=" + t.Path.String()}
 	if t.RID != "" {
 		vars = append(vars, "OPENSVC_RID="+t.RID)
 	}
-	all, err := proc.Search(vars...)
+	all, err := proc.Search(ctx, vars...)
 	if err != nil {
 		return nil, err
 	}

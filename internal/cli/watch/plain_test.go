@@ -16,14 +16,14 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/cli/watch/watchtest"
 )
 
-// plain runs a watch without a terminal for ten seconds.
+// plain runs a watch without a terminal for almost ten seconds.
 func plain(t *testing.T, o watch.Options, s *iostreams.Streams, answers []answer) error {
 	t.Helper()
 	var err error
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{T: t}
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Second, cancel)
+		time.AfterFunc(9900*time.Millisecond, cancel)
 		err = watch.Run(ctx, s, o, r.source(answers))
 		cancel()
 		synctest.Wait()

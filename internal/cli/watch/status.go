@@ -23,8 +23,8 @@ func (l *loop) status(now time.Time, v view) string {
 	}
 	if l.shown {
 		parts = append(parts, part{text: l.gotAt.Format(time.TimeOnly)})
-		if count := l.frame.rows(); count >= 0 {
-			parts = append(parts, part{text: plural(count, "row"), drop: 3})
+		if l.frame.Count >= 0 {
+			parts = append(parts, part{text: plural(l.frame.Count, "row"), drop: 3})
 		}
 		parts = append(parts, part{text: rough(l.took), drop: 2})
 	}
@@ -85,14 +85,6 @@ func squeeze(parts []part, width int) []part {
 		cut(i)
 	}
 	return parts
-}
-
-// rows is the number of rows to tell, negative for none.
-func (f Frame) rows() int {
-	if f.Count != 0 {
-		return f.Count
-	}
-	return len(f.Rows)
 }
 
 // state is how the last refresh went.

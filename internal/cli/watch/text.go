@@ -24,7 +24,7 @@ func Identity(titles []string) int {
 }
 
 // Text is a frame of lines of text that nobody laid out: JSON, YAML. What is
-// wider than the terminal goes on on the next line.
+// wider than the terminal goes on on the next line. See [Frame.Count] for count.
 func Text(raw []byte, count int) Frame {
 	f := Frame{Raw: raw, Count: count, Rows: []Row{}, Layout: wrapped}
 	text := strings.TrimSuffix(string(raw), "\n")

@@ -86,8 +86,7 @@ type Frame struct {
 	Layout Layout
 	// Raw is the snapshot as bytes, for plain output.
 	Raw []byte
-	// Count is the number of rows that the status line tells, when it is not
-	// len(Rows); negative for none.
+	// Count is the number of rows that the status line tells, negative for none.
 	Count int
 	// Notes are shown below the rows.
 	Notes []string

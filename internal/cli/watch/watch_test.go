@@ -120,7 +120,7 @@ func (r *rig) source(answers []answer) watch.Source {
 
 // frame is a table of the columns ID, NAME and STATUS.
 func frame(rows []string) watch.Frame {
-	f := watch.Frame{Rows: []watch.Row{}, Layout: table, Raw: []byte(strings.Join(rows, "\n") + "\n")}
+	f := watch.Frame{Count: len(rows), Rows: []watch.Row{}, Layout: table, Raw: []byte(strings.Join(rows, "\n") + "\n")}
 	for _, text := range rows {
 		cells := strings.Split(text, " ")
 		f.Rows = append(f.Rows, watch.Row{ID: cells[0], Cells: cells})

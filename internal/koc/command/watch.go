@@ -128,36 +128,36 @@ func severity(err error) watch.Severity {
 func frame(ctx context.Context, cmd *Command, c *Call, q watch.Request) (watch.Frame, error) {
 	var out, notes bytes.Buffer
 	streams := *c.Streams
-	streams.In, streams.Out, streams.Err = strings.NewReader(""), &out, &notes
-	streams.InTTY, streams.ErrTTY = false, false
-	if !q.Plain {
-		streams.Width = q.Size.Width
-	}
+	streams.In, streams.Out, streams.InTTY = strings.NewReader(""), &out, false
 	again := *c
 	again.Streams = &streams
-	again.Output.NoHeader = !q.First
-	if !q.Plain {
-		again.catch = new(caught)
-		again.Output.NoHeader = false
-	}
-	err := cmd.Run(ctx, &again)
-	f := watch.Frame{Raw: out.Bytes(), Notes: lines(notes.String()), Count: -1}
-	if err != nil || q.Plain {
+	if q.Plain {
+		again.Output.NoHeader = !q.First
+		err := cmd.Run(ctx, &again)
+		f := watch.Text(out.Bytes(), -1)
+		if q.First && again.Output.Format == "csv" {
+			f.Rows = f.Rows[min(1, len(f.Rows)):] // the header comes once: its absence is no change
+		}
 		return f, err
 	}
+	streams.Err, streams.ErrTTY = &notes, false
+	streams.Width = q.Size.Width
+	again.catch = new(caught)
+	if err := cmd.Run(ctx, &again); err != nil {
+		return watch.Frame{}, err
+	}
+	f := watch.Text(out.Bytes(), -1)
 	if g := again.catch.grid; g != nil {
+		f = watch.Frame{Rows: []watch.Row{}, Count: -1}
 		for i, cells := range g.Rows {
 			f.Rows = append(f.Rows, watch.Row{ID: g.IDs[i], Cells: cells})
 		}
 		f.Layout = func(rows []watch.Row, size watch.Size) watch.Table { return drawGrid(g, rows, size) }
-	} else {
-		for _, l := range lines(out.String()) {
-			f.Rows = append(f.Rows, watch.Row{Cells: []string{l}})
-		}
 	}
 	if again.catch.listed {
 		f.Count = again.catch.rows
 	}
+	f.Notes = lines(notes.String())
 	return f, nil
 }
 

@@ -105,10 +105,9 @@ func (o Options) record(w *writer, cells []any) {
 		switch {
 		case quote == "none":
 			o.bare(w, text)
-		case quote == "all", quote == "nonnumeric" && !countable(cell),
-			strings.ContainsAny(text, o.quotable()),
-			// An empty line would be no record at all.
-			text == "" && len(cells) == 1:
+		case quote == "all", quote == "nonnumeric" && !countable(cell), o.needsQuotes(text):
+			o.quoted(w, text)
+		case text == "" && len(cells) == 1: // an empty line would be no record at all
 			o.quoted(w, text)
 		default:
 			o.unquoted(w, text)
@@ -123,12 +122,19 @@ func countable(v any) bool {
 	return boolean || isNumber(v)
 }
 
-// quotable are the characters that need quotes around them.
-func (o Options) quotable() string {
-	if o.Voice == OpenStack {
-		return ",\"\n"
+// needsQuotes reports whether a field has characters that only quotes can hold.
+func (o Options) needsQuotes(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case ',', '"', '\n':
+			return true
+		case '\r':
+			if o.Voice == Own {
+				return true
+			}
+		}
 	}
-	return ",\"\r\n"
+	return false
 }
 
 func (o Options) quoted(w *writer, text string) {

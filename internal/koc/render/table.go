@@ -215,12 +215,10 @@ func (t *table) wrapped(column, limit int) int {
 			widest = max(widest, size(text))
 			return
 		}
-		for _, line := range t.lines(nil, text, limit) {
-			widest = max(widest, width(line))
-		}
+		t.eachLine(text, limit, func(line string) { widest = max(widest, width(line)) })
 	}
 	measure(t.titles[column])
-	for at := column; at < len(t.cells); at += len(t.titles) {
+	for at := column; at < len(t.cells) && widest < limit; at += len(t.titles) {
 		measure(t.cells[at])
 	}
 	return widest
@@ -231,23 +229,30 @@ func (t *table) lines(to []string, text string, limit int) []string {
 	if strings.IndexByte(text, '\n') < 0 && width(text) <= limit {
 		return append(to, text)
 	}
+	t.eachLine(text, limit, func(line string) { to = append(to, line) })
+	return to
+}
+
+func (t *table) eachLine(text string, limit int, line func(string)) {
 	measure := characters
 	if t.own {
 		measure = width
 		text = Plain(text) // colours do not survive being broken
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if width(line) <= limit || limit <= 0 {
-			to = append(to, line)
+	for logical := range strings.SplitSeq(text, "\n") {
+		if width(logical) <= limit || limit <= 0 {
+			line(logical)
 			continue
 		}
-		parts := wrap(line, limit, measure)
-		if len(parts) == 0 {
-			parts = []string{""}
+		some := false
+		wrap(logical, limit, measure, func(part string) {
+			some = true
+			line(part)
+		})
+		if !some {
+			line("")
 		}
-		to = append(to, parts...)
 	}
-	return to
 }
 
 func (t *table) print(w *writer) {

@@ -10,47 +10,50 @@ import (
 // words, and through a word that is longer than a whole part. It is how Python
 // fills text. measure is what a part must not exceed: columns in koc's own voice,
 // characters in the OpenStack voice.
-func wrap(line string, limit int, measure func(string) int) []string {
-	var parts []string
-	chunks := split(line)
-	for len(chunks) > 0 {
-		if len(parts) > 0 && blank(chunks[0]) {
-			chunks = chunks[1:]
-		}
-		var part strings.Builder
-		last := "" // chunk added
-		used := 0
-		for len(chunks) > 0 {
-			n := measure(chunks[0])
-			if used+n > limit {
-				break
-			}
-			last = chunks[0]
-			part.WriteString(last)
-			used += n
-			chunks = chunks[1:]
-		}
-		if len(chunks) > 0 && measure(chunks[0]) > limit {
-			last = cut(chunks[0], limit-used, used == 0, measure)
-			part.WriteString(last)
-			if chunks[0] = chunks[0][len(last):]; chunks[0] == "" {
-				chunks = chunks[1:]
-			}
-		}
-		text := part.String()
-		if blank(last) {
-			text = text[:len(text)-len(last)]
-		}
-		if text != "" {
-			parts = append(parts, text)
+func wrap(line string, limit int, measure func(string) int, part func(string)) {
+	// The chunk at hand begins at next and ends at end; n is its measure.
+	next, end, n := 0, 0, 0
+	advance := func() {
+		next = end
+		if next < len(line) {
+			end = next + chunk(line, next)
+			n = measure(line[next:end])
 		}
 	}
-	return parts
+	advance()
+	first := true
+	for next < len(line) {
+		if !first && blank(line[next:end]) {
+			advance()
+		}
+		start, last, used := next, next, 0 // last is where the last chunk taken begins
+		for next < len(line) && used+n <= limit {
+			last = next
+			used += n
+			advance()
+		}
+		if next < len(line) && n > limit {
+			// Even a piece of no length counts as the last chunk: the blank before it stays.
+			last = next
+			next += cut(line[next:end], limit-used, used == 0, measure)
+			if n = measure(line[next:end]); next == end {
+				advance()
+			}
+		}
+		stop := next
+		if last < stop && blank(line[last:stop]) {
+			stop = last
+		}
+		if start < stop {
+			part(line[start:stop])
+			first = false
+		}
+	}
 }
 
-// cut is the beginning of a long word that fits, up to its last hyphen there when
-// it has one. At the start of a line it is one character at least.
-func cut(word string, limit int, start bool, measure func(string) int) string {
+// cut is how much of a long word fits, up to its last hyphen there when it has
+// one. At the start of a line it is one character at least.
+func cut(word string, limit int, start bool, measure func(string) int) int {
 	end, used := 0, 0
 	hyphen := 0
 	letters := false
@@ -68,9 +71,9 @@ func cut(word string, limit int, start bool, measure func(string) int) string {
 		end += size
 	}
 	if hyphen > 0 && end < len(word) {
-		return word[:hyphen]
+		return hyphen
 	}
-	return word[:end]
+	return end
 }
 
 // characters is the length of a text in characters.
@@ -80,22 +83,10 @@ func blank(s string) bool {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }) == ""
 }
 
-// split divides a line into the chunks it may be broken between: blanks, words,
-// the parts of words with hyphens, and dashes.
-func split(line string) []string {
-	var chunks []string
-	at := 0
-	for at < len(line) {
-		n := chunk(line, at)
-		chunks = append(chunks, line[at:at+n])
-		at += n
-	}
-	return chunks
-}
-
 func white(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// chunk is the length of the chunk that begins at a position.
+// chunk is the length of the chunk that begins at a position: blanks, a word, a
+// part of a word with hyphens, or a dash. A line may be broken between chunks.
 func chunk(line string, at int) int {
 	if white(line[at]) {
 		end := at

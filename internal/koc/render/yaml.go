@@ -273,6 +273,9 @@ func (y *yamlWriter) analyze(text string) analysis {
 	if text == "" {
 		return analysis{plain: true, single: true}
 	}
+	if simple(text) {
+		return analysis{plain: true, single: true, block: true}
+	}
 	indicators := strings.HasPrefix(text, "---") || strings.HasPrefix(text, "...")
 	var multiline, special, breakSpace, spaceBreak, edge, trailing bool
 	afterBlank, afterSpace, afterBreak := true, false, false
@@ -322,6 +325,31 @@ func (y *yamlWriter) analyze(text string) analysis {
 	}
 }
 
+// simple reports whether a text is one of the many that no style minds: letters,
+// digits and a few signs, with blanks between words or colons inside one.
+func simple(text string) bool {
+	if c := text[0]; !alphanumeric(c) || !alphanumeric(text[len(text)-1]) {
+		return false
+	}
+	blanks, colons := false, false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '/':
+		case c == ' ':
+			blanks = true
+		case c == ':':
+			colons = true
+		default:
+			return false
+		}
+	}
+	return !blanks || !colons
+}
+
+func alphanumeric(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z'
+}
+
 func yamlBlank(r rune) bool {
 	return r == 0 || r == ' ' || r == '\t' || r == '\r' || isBreak(r)
 }
@@ -348,11 +376,15 @@ func (y *yamlWriter) plain(text string, indent int, key bool) {
 		y.put(" ")
 	}
 	y.blank, y.leading = false, false
-	y.fold(text, indent+yamlIndent, key, func() { y.blank, y.leading = false, false })
+	if key || y.own || y.column+len(text) <= yamlWidth {
+		y.put(text)
+		return
+	}
+	y.fold(text, indent+yamlIndent)
 }
 
-// fold writes a text of one line, folded at single blanks between words.
-func (y *yamlWriter) fold(text string, indent int, key bool, folded func()) {
+// fold writes a plain text, folded at single blanks between words.
+func (y *yamlWriter) fold(text string, indent int) {
 	for text != "" {
 		n := strings.IndexByte(text, ' ')
 		if n < 0 {
@@ -361,9 +393,9 @@ func (y *yamlWriter) fold(text string, indent int, key bool, folded func()) {
 		y.put(text[:n])
 		text = text[n:]
 		blanks := len(text) - len(strings.TrimLeft(text, " "))
-		if blanks == 1 && y.full() && !key {
+		if blanks == 1 && y.full() {
 			y.newline(indent)
-			folded()
+			y.blank, y.leading = false, false
 		} else {
 			y.put(text[:blanks])
 		}

@@ -1,9 +1,6 @@
 package render
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // resolves reports whether YAML 1.1 would read a plain text as something else
 // than a text.
@@ -30,23 +27,36 @@ func resolvesWord(text string) bool {
 	return false
 }
 
-// resolvesToday reports whether YAML 1.2 would.
+// resolvesToday reports whether YAML 1.2, or one of its readers, would.
 func resolvesToday(text string) bool {
 	if text == "" {
 		return true
 	}
-	if c := text[0]; (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' {
-		return resolvesWord(text)
+	s := scan(text)
+	s.one("+-")
+	if s.one("0") && s.one("xXoObB") {
+		return s.any("0123456789abcdefABCDEF_") > 0 && s == ""
 	}
-	digits := strings.ReplaceAll(text, "_", "")
-	if _, err := strconv.ParseFloat(digits, 64); err == nil || isRange(err) {
-		return true
+	s = scan(text)
+	if s.upTo(4) == 4 && s.one("-") && s.one(digits) {
+		return true // may be a date
 	}
-	_, err := strconv.ParseInt(digits, 0, 64)
-	return err == nil || isRange(err)
+	s = scan(text)
+	s.one("+-")
+	whole := s.any(underDigit)
+	part := 0
+	if s.one(".") {
+		part = s.any(underDigit)
+	}
+	if whole+part == 0 {
+		return false
+	}
+	if s.one("eE") {
+		s.one("+-")
+		return s.any(underDigit) > 0 && s == ""
+	}
+	return s == ""
 }
-
-func isRange(err error) bool { return strings.HasSuffix(err.Error(), strconv.ErrRange.Error()) }
 
 // scan reads a text from its start, by character classes.
 type scan string

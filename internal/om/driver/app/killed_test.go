@@ -49,7 +49,8 @@ func TestStartersKilledAtAnyInstant(t *testing.T) {
 	f.Must(instance.Stop)
 
 	tally := map[string]int{}
-	for deadline := time.Now().Add(8 * time.Second); time.Now().Before(deadline) && tally["kills"] < 200; tally["kills"]++ {
+	const least, most = 10, 200 // however slow the machine is
+	for deadline := time.Now().Add(8 * time.Second); tally["kills"] < least || tally["kills"] < most && time.Now().Before(deadline); tally["kills"]++ {
 		cmd := starter(t, f, nil)
 		lives := time.NewTimer(time.Duration(random.Int64N(int64(whole))))
 		<-lives.C
@@ -98,7 +99,4 @@ func TestStartersKilledAtAnyInstant(t *testing.T) {
 		}
 	}
 	t.Log(whole, tally)
-	if tally["kills"] < 10 {
-		t.Errorf("too few: %v", tally)
-	}
 }

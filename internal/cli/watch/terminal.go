@@ -82,8 +82,12 @@ func (t *system) Restore() error {
 	return term.Restore(int(t.in.Fd()), t.before)
 }
 
-// Signals implements Terminal.
+// Signals implements Terminal. Where the screen is no file, there is no terminal
+// that they could come from.
 func (t *system) Signals() (signals <-chan os.Signal, stop func()) {
+	if t.out == nil {
+		return nil, func() {}
+	}
 	t.signals = make(chan os.Signal, 8)
 	signal.Notify(t.signals, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP,
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)

@@ -72,7 +72,7 @@ func (p *page) rows(title string, rows []row) {
 	p.line("\n%s:", title)
 	for _, r := range rows {
 		lines := wrap(r.right, p.width-left-4)
-		if n := utf8.RuneCountInString(r.left); n > left && len(lines) > 0 {
+		if n := utf8.RuneCountInString(r.left); n > left {
 			p.line("  %s", r.left)
 		} else {
 			first := ""
@@ -269,6 +269,15 @@ func (r *invocation) helpOn(s *scanner, words []string) error {
 
 func (r *invocation) helpCommand(path string, cmd *Command) error {
 	p := r.page()
+	r.describe(p, path, cmd)
+	p.rows("Output flags", flagRows(formatterOnly(cmd)))
+	p.rows("Watch flags", flagRows(watchFlags(cmd)))
+	p.line("\nRun \"%s --help\" to list the global auth, TLS, and output flags.", r.Name)
+	return nil
+}
+
+// describe prints what is special to a command.
+func (r *invocation) describe(p *page, path string, cmd *Command) {
 	p.line("%s", sentence(cmd.Short))
 	p.line("\nUsage: %s %s", r.Name, usageLine(path, cmd))
 	if cmd.Long != "" {
@@ -289,10 +298,6 @@ func (r *invocation) helpCommand(path string, cmd *Command) error {
 			p.line("  %s", l)
 		}
 	}
-	p.rows("Output flags", flagRows(formatterOnly(cmd)))
-	p.rows("Watch flags", flagRows(watchFlags(cmd)))
-	p.line("\nRun \"%s --help\" to list the global auth, TLS, and output flags.", r.Name)
-	return nil
 }
 
 func argRows(args []Arg) []row {
@@ -329,4 +334,21 @@ func groupText(cmd *Command, group string) string {
 		text += " (one is needed)"
 	}
 	return text
+}
+
+// Reference prints the help of a command for the reference pages: without the flags
+// that all commands of its kind have.
+func (p *Program) Reference(w io.Writer, name string, cmd *Command) {
+	r := &invocation{Program: p}
+	r.describe(&page{w: w, width: 100}, name, cmd)
+}
+
+// ReferenceFlags prints the flags that are not of one command: the global ones, and
+// those of the output and the watch of listings and of single things.
+func (p *Program) ReferenceFlags(w io.Writer) {
+	out := &page{w: w, width: 100}
+	out.rows("Global flags", flagRows(Globals()))
+	out.rows("Output flags of a listing", flagRows(formatterOnly(&Command{Output: Listed})))
+	out.rows("Output flags of one thing", flagRows(formatterOnly(&Command{Output: Shown})))
+	out.rows("Watch flags", flagRows(watchFlags(&Command{Output: Listed})))
 }

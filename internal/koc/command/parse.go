@@ -396,23 +396,31 @@ func (r *run) finish() *UsageError {
 	return r.groupsFilled()
 }
 
-// groupsFilled looks for groups that need one of their flags.
+// groupsFilled looks for groups that have too many of their members, or none of
+// those they need.
 func (r *run) groupsFilled() *UsageError {
 	for _, group := range r.cmd.Exclusive {
-		if !strings.HasPrefix(group, "!") {
-			continue
-		}
 		members := groupNames(group)
-		if slices.ContainsFunc(members, func(name string) bool {
-			v := r.values.decl[name]
-			return v != nil && r.chosen(v)
-		}) {
-			continue
-		}
+		var chosen []string
 		for i, name := range members {
-			if v := r.values.decl[name]; v != nil && v.flag != nil {
+			v := r.values.decl[name]
+			if v == nil {
+				continue
+			}
+			if v.flag != nil {
 				members[i] = v.flag.Dashed()
 			}
+			if r.chosen(v) {
+				chosen = append(chosen, members[i])
+			}
+		}
+		// Flags were compared as they came; arguments have their places only now.
+		if len(chosen) > 1 {
+			return rejected("argument "+chosen[1]+": not allowed with argument "+chosen[0],
+				"%s and %s exclude each other", chosen[0], chosen[1])
+		}
+		if len(chosen) > 0 || !strings.HasPrefix(group, "!") {
+			continue
 		}
 		return rejected("one of the arguments "+strings.Join(members, " ")+" is required",
 			"one of %s is needed", strings.Join(members, ", "))

@@ -1,0 +1,126 @@
+package koc_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ops/holdfast/internal/koc"
+	"github.com/holdfast-ops/holdfast/internal/koc/command"
+)
+
+const reference = "../../docs/reference/koc"
+
+func TestEveryCommandIsDeclaredAsItShould(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, s := range koc.New("test").All() {
+		for _, e := range s.Entries {
+			if other, twice := seen[e.Name]; twice {
+				t.Errorf("%s: a command of %s and of %s", e.Name, other, s.Name)
+			}
+			seen[e.Name] = s.Name
+			if strings.Join(strings.Fields(e.Name), " ") != e.Name || strings.ToLower(e.Name) != e.Name {
+				t.Errorf("%q: bad words", e.Name)
+			}
+			cmd := e.Build()
+			for _, wrong := range command.Check(&cmd) {
+				t.Errorf("%s: %s", e.Name, wrong)
+			}
+		}
+	}
+}
+
+// TestEveryFlagIsAsked builds a command line from nothing but defaults and asks for
+// every name that is declared.
+func TestEveryNameCanBeAsked(t *testing.T) {
+	t.Parallel()
+	for _, s := range koc.New("test").All() {
+		for _, e := range s.Entries {
+			cmd := e.Build()
+			cmd.Exclusive = nil
+			for i := range cmd.Args {
+				cmd.Args[i].Optional = true
+			}
+			for i := range cmd.Flags {
+				cmd.Flags[i].Required = false
+			}
+			v, err := command.Parse(&cmd, command.Globals(), nil)
+			if err != nil {
+				t.Errorf("%s: %v", e.Name, err)
+				continue
+			}
+			for _, f := range cmd.Flags {
+				if v.Given(f.Name) || v.Text(f.Name) != f.Default {
+					t.Errorf("%s: %s is %q before anybody gave it", e.Name, f.Name, v.Text(f.Name))
+				}
+			}
+		}
+	}
+}
+
+func TestTheReferenceOfKocIsWhatItDoes(t *testing.T) {
+	t.Parallel()
+	p := koc.New("test")
+	pages := map[string]string{}
+	var index bytes.Buffer
+	fmt.Fprintf(&index, "# koc\n\n%s. Every command also has the flags of the kinds below.\n\n", p.Short)
+	fmt.Fprintf(&index, "* [Coverage](coverage.md): what the openstack client has, command by command\n")
+	for _, s := range p.All() {
+		if len(s.Entries) == 0 {
+			continue
+		}
+		fmt.Fprintf(&index, "* [%s](%s.md): %d commands\n", s.Title, s.Name, len(s.Entries))
+		pages[s.Name+".md"] = servicePage(p, s)
+	}
+	index.WriteString("\n```text")
+	p.ReferenceFlags(&index)
+	index.WriteString("```\n")
+	pages["README.md"] = index.String()
+	comparePages(t, pages)
+}
+
+func servicePage(p *command.Program, s command.Service) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\n", s.Title)
+	entries := slices.Clone(s.Entries)
+	slices.SortFunc(entries, func(x, y command.Entry) int { return strings.Compare(x.Name, y.Name) })
+	for _, e := range entries {
+		cmd := e.Build()
+		fmt.Fprintf(&b, "\n## %s %s\n\n```text\n", p.Name, e.Name)
+		p.Reference(&b, e.Name, &cmd)
+		b.WriteString("```\n")
+	}
+	return b.String()
+}
+
+// comparePages compares pages of the reference with what they should be, or writes
+// them.
+func comparePages(t *testing.T, pages map[string]string) {
+	t.Helper()
+	for name, want := range pages {
+		file := filepath.Join(reference, name)
+		if *update {
+			if err := os.MkdirAll(reference, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		have, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("%v; make docs writes it", err)
+			continue
+		}
+		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(string(have), "\n")); diff != "" {
+			t.Errorf("%s is not up to date: run make docs\n%s", file, diff)
+		}
+	}
+}

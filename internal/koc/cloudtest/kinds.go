@@ -228,6 +228,7 @@ func (c *Cloud) byID(k *kind, id string) object {
 }
 
 func (c *Cloud) remove(k *kind, o object) {
+	o["~removed"] = true
 	c.things[k] = slices.DeleteFunc(c.things[k], func(x object) bool { return str(x["id"]) == str(o["id"]) })
 }
 
@@ -326,8 +327,8 @@ func (c *Cloud) listing(r *request, k *kind, brief []string) answer {
 	var selected []object
 	for _, o := range slices.Clone(c.things[k]) {
 		c.advance(k, o)
-		if c.byID(k, str(o["id"])) != nil && matches(k, o, r.query) {
-			selected = append(selected, c.visible(k, o))
+		if o["~removed"] == nil && matches(k, o, r.query) {
+			selected = append(selected, o)
 		}
 	}
 	if marker := r.query.Get("marker"); marker != "" {
@@ -360,6 +361,7 @@ func (c *Cloud) listing(r *request, k *kind, brief []string) answer {
 	}
 	list := make([]any, 0, len(selected))
 	for _, o := range selected {
+		o = c.visible(k, o)
 		if brief != nil {
 			for name := range o {
 				if !slices.Contains(brief, name) {

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/koc/cloudtest"
+)
+
+// kocs measures koc: start-up beside a process that does nothing, and lists of
+// servers from a cloud in memory. Where OS_CLOUD names a real cloud and the
+// openstack client is installed, both list its servers.
+func kocs(ctx context.Context, b bench) ([]row, error) {
+	koc, err := filepath.Abs("bin/koc")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kocStart(ctx, b, koc)
+	if err != nil {
+		return rows, err
+	}
+	lists, err := kocLists(ctx, koc)
+	rows = append(rows, lists...)
+	if err != nil {
+		return rows, err
+	}
+	real, err := kocReal(ctx, koc)
+	return append(rows, real...), err
+}
+
+func kocStart(ctx context.Context, b bench, koc string) ([]row, error) {
+	info, err := os.Stat(koc)
+	if err != nil {
+		return nil, err
+	}
+	var ours, floor []cost
+	for range 5 * runs {
+		h, err := measured(ctx, nil, b.hello)
+		if err != nil {
+			return nil, err
+		}
+		o, err := measured(ctx, nil, koc, "--version")
+		if err != nil {
+			return nil, err
+		}
+		floor, ours = append(floor, h), append(ours, o)
+	}
+	h, o := median(floor), median(ours)
+	return []row{
+		{"koc --version, processor time", fmt.Sprintf("%s (%s)", milliseconds(o.cpu), ratio(o.cpu, h.cpu)), "2x hello"},
+		{"koc --version, wall", fmt.Sprintf("%s (%s)", milliseconds(o.wall), ratio(o.wall, h.wall)), "2x hello"},
+		{"koc --version, memory", megabytes(o.rss), "-"},
+		{"koc, size of the binary", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), "14 MB"},
+	}, nil
+}
+
+func kocLists(ctx context.Context, koc string) (rows []row, err error) {
+	cloud, err := cloudtest.Start()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, cloud.Close()) }()
+	const servers = 10000
+	cloud.AddServers(servers)
+	env := append(cloud.Env(), "PATH="+os.Getenv("PATH"), "HOME=/nonexistent")
+	for _, list := range []struct {
+		what string
+		args []string
+		aim  string
+	}{
+		{"table", nil, "150 ms, 20 MB"},
+		{"json", []string{"-f", "json"}, "150 ms, 20 MB"},
+		{"value -c ID", []string{"-f", "value", "-c", "ID"}, "-"},
+		{"--long", []string{"--long"}, "-"},
+		{"--limit 1", []string{"--limit", "1"}, "-"},
+	} {
+		var costs []cost
+		for range 7 {
+			c, err := measured(ctx, env, append([]string{koc, "server", "list"}, list.args...)...)
+			if err != nil {
+				return rows, err
+			}
+			costs = append(costs, c)
+		}
+		m := median(costs)
+		rows = append(rows, row{
+			"koc server list of " + strconv.Itoa(servers) + ", " + list.what,
+			fmt.Sprintf("%s processor, %s wall, %s", milliseconds(m.cpu), milliseconds(m.wall), megabytes(m.rss)), list.aim,
+		})
+	}
+	return rows, nil
+}
+
+// openstack is the upstream client, where Debian installs it.
+const openstack = "/usr/bin/openstack"
+
+func kocReal(ctx context.Context, koc string) ([]row, error) {
+	if _, err := os.Stat(openstack); err != nil || os.Getenv("OS_CLOUD") == "" {
+		return []row{{"koc beside the openstack client", "not measured: no OS_CLOUD, or no " + openstack, "100x less"}}, nil
+	}
+	var ours, theirs []cost
+	for i := range 9 {
+		o, err := measured(ctx, os.Environ(), koc, "server", "list")
+		if err != nil {
+			return nil, err
+		}
+		ours = append(ours, o)
+		if i%3 == 0 {
+			t, err := measured(ctx, os.Environ(), openstack, "server", "list")
+			if err != nil {
+				return nil, err
+			}
+			theirs = append(theirs, t)
+		}
+	}
+	o, t := median(ours), median(theirs)
+	times := func(a, b time.Duration) string { return strconv.FormatFloat(float64(a)/float64(max(b, 1)), 'f', 0, 64) + "x" }
+	return []row{
+		{"openstack server list, a real cloud", fmt.Sprintf("%s processor, %s wall, %s", milliseconds(t.cpu), milliseconds(t.wall), megabytes(t.rss)), "-"},
+		{"koc server list, the same", fmt.Sprintf("%s processor (%s less), %s wall, %s", milliseconds(o.cpu), times(t.cpu, o.cpu), milliseconds(o.wall), megabytes(o.rss)), "100x less"},
+	}, nil
+}

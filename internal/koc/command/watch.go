@@ -105,8 +105,7 @@ func (r *invocation) title(cmd *Command, c *Call) string {
 
 // severity tells errors that may be gone next time from those that will not.
 func severity(err error) watch.Severity {
-	var fault *cloud.Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*cloud.Fault](err); ok {
 		switch {
 		case fault.Status == http.StatusUnauthorized && fault.Service == "identity":
 			return watch.Rejected

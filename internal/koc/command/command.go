@@ -91,6 +91,9 @@ type Flag struct {
 	Fold bool
 	// Attached makes an optional value need the equals sign: --watch=5s.
 	Attached bool
+	// Loose are values, in any case, that an attached flag takes without the equals
+	// sign all the same.
+	Loose []string
 	// Complete names the noun whose names complete the value: "network".
 	Complete string
 	// Koc marks a flag that upstream does not have.

@@ -266,7 +266,7 @@ func (r *run) option(t token) *UsageError {
 	case t.attached:
 		return r.accept(t.flag, t.spelling, t.value)
 	}
-	if !t.flag.Attached {
+	if !t.flag.Attached || r.loose(t.flag) {
 		if text, ok := r.follows(); ok {
 			return r.accept(t.flag, t.spelling, text)
 		}
@@ -276,6 +276,12 @@ func (r *run) option(t token) *UsageError {
 	}
 	return rejected("argument "+names(t.flag)+": expected one argument",
 		"flag %s needs a value %s", t.spelling, t.flag.Value)
+}
+
+// loose reports whether the next argument is a value that an attached flag takes.
+func (r *run) loose(f *Flag) bool {
+	return r.at < len(r.tokens) && r.tokens[r.at].kind == positional &&
+		slices.ContainsFunc(f.Loose, func(v string) bool { return strings.EqualFold(v, r.tokens[r.at].text) })
 }
 
 // toggle reads a flag without a value.

@@ -1,0 +1,253 @@
+package compute
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
+	"github.com/holdfast-ops/holdfast/internal/koc/command"
+	"github.com/holdfast-ops/holdfast/internal/koc/noun"
+	"github.com/holdfast-ops/holdfast/internal/koc/render"
+)
+
+// bootedFromVolume stands for the image of a server that has none.
+const bootedFromVolume = "N/A (booted from volume)"
+
+func serverShow() command.Command {
+	return command.Command{
+		Short:  "Show a server",
+		Args:   []command.Arg{serverArg("show")},
+		Output: command.Shown,
+		Flags: []command.Flag{
+			{Name: "diagnostics", Help: "Show what its hypervisor measures instead"},
+			{Name: "topology", Help: "Also show its NUMA topology (microversion 2.78)"},
+			{Name: "user-data", Koc: true, Help: "Print its user data instead, decoded"},
+		},
+		Exclusive: []string{"diagnostics topology user-data"},
+		Run: func(ctx context.Context, c *command.Call) error {
+			s, err := openServers(ctx, c, "")
+			if err != nil {
+				return err
+			}
+			if err := s.needsGiven("2.78", "topology"); err != nil {
+				return err
+			}
+			if err := s.needsGiven("2.3", "user-data"); err != nil {
+				return err
+			}
+			ref := c.Text("<server>")
+			if c.Is("diagnostics") {
+				return s.diagnostics(ctx, ref)
+			}
+			o, err := s.full(ctx, ref)
+			if err != nil {
+				return err
+			}
+			if c.Is("user-data") {
+				return printUserData(c, o)
+			}
+			if c.Is("topology") {
+				topology, err := s.ask(ctx, cloud.Request{Path: serverPath(o.Text("id"), "topology")})
+				if err != nil {
+					return err
+				}
+				o.Set("topology", render.Ordered(topology))
+			}
+			return c.Show(s.fields(ctx, o))
+		},
+	}
+}
+
+func (s *servers) diagnostics(ctx context.Context, ref string) error {
+	id, err := s.id(ctx, ref)
+	if err != nil {
+		return err
+	}
+	o, err := s.ask(ctx, cloud.Request{Path: serverPath(id, "diagnostics")})
+	if err != nil {
+		return err
+	}
+	return s.c.Show(noun.Fields{Rest: true, Sort: true}.Fields(s.c, o))
+}
+
+func printUserData(c *command.Call, o noun.Object) error {
+	data := o.Text("OS-EXT-SRV-ATTR:user_data")
+	if data == "" {
+		return errors.New("server has no user_data")
+	}
+	if plain, err := base64.StdEncoding.DecodeString(data); err == nil {
+		data = string(plain)
+	}
+	c.Printf("%s", data)
+	return nil
+}
+
+// fields are what is shown of a server: all that Nova says, under the names that
+// the openstack client gives it.
+func (s *servers) fields(ctx context.Context, o noun.Object) []render.Field {
+	image, flavor := s.names(ctx, o)
+	out := make([]render.Field, 0, len(o)+1)
+	for _, f := range o {
+		switch f.Name {
+		case "links":
+			continue
+		case "image":
+			f.Value = image
+		case "flavor":
+			f.Value = flavor
+		case "addresses":
+			f.Value = networksCell(s.c, f.Value)
+		case "metadata":
+			f.Name, f.Value = "properties", render.DictCell(f.Value)
+		case "tenant_id":
+			f.Name = "project_id"
+		case "tags":
+			f.Value = render.ListCell(f.Value)
+		case "topology":
+			f.Value = render.DictCell(f.Value)
+		case "security_groups":
+			f.Value = render.ListDictCell(f.Value)
+		case "os-extended-volumes:volumes_attached":
+			f.Name, f.Value = "volumes_attached", render.ListDictCell(f.Value)
+		case "OS-EXT-STS:power_state":
+			f.Value = powerCell(f.Value)
+		default:
+			if !s.c.Compat() {
+				f.Value = readable(f.Value)
+			}
+		}
+		out = append(out, f)
+	}
+	if _, has := o.Lookup("image"); !has {
+		out = append(out, render.Field{Name: "image", Value: bootedFromVolume})
+	}
+	slices.SortStableFunc(out, func(a, b render.Field) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// readable gives dictionaries and lists a form for people.
+func readable(v any) any {
+	switch t := v.(type) {
+	case render.Ordered:
+		return render.DictCell(t)
+	case []any:
+		if len(t) == 0 {
+			return render.TextCell("[]", t)
+		}
+		if _, objects := t[0].(render.Ordered); objects {
+			return render.ListDictCell(t)
+		}
+		return render.ListCell(t)
+	}
+	return v
+}
+
+// names are the cells of image and flavor: of one that is only referred to, the
+// name is looked up.
+func (s *servers) names(ctx context.Context, o noun.Object) (image, flavor any) {
+	var group sync.WaitGroup
+	image, flavor = bootedFromVolume, render.DictCell(o.Get("flavor"))
+	if inner := o.Object("image"); len(inner) > 0 {
+		image = inner.Text("id")
+		if s.shows("image") {
+			group.Go(func() { image = named(inner.Text("id"), s.name(ctx, "image", "/images/", "", inner.Text("id"))) })
+		}
+	}
+	if id := o.Text("flavor.id"); id != "" {
+		flavor = id
+		if s.shows("flavor") {
+			group.Go(func() { flavor = named(id, s.name(ctx, "compute", "/flavors/", "flavor", id)) })
+		}
+	}
+	group.Wait()
+	return image, flavor
+}
+
+func (s *servers) shows(field string) bool {
+	return s.c.Output.Wants(render.Column{Title: field})
+}
+
+// name looks a name up; without one the id has to do.
+func (s *servers) name(ctx context.Context, service, path, key, id string) string {
+	other := s.Service
+	if service != "compute" {
+		var err error
+		if other, err = s.c.Cloud.Service(ctx, service); err != nil {
+			return ""
+		}
+	}
+	var o noun.Object
+	if err := other.Do(ctx, cloud.Request{Path: path + id, Into: &o}); err != nil {
+		return ""
+	}
+	if key != "" {
+		o = o.Object(key)
+	}
+	return o.Text("name")
+}
+
+func named(id, name string) string {
+	if name == "" {
+		return id
+	}
+	return fmt.Sprintf("%s (%s)", name, id)
+}
+
+// powerCell is the state of the power: a number to programs, a word to people.
+func powerCell(v any) render.Cell {
+	n, ok := v.(int64)
+	if !ok || n < 0 || n > 7 {
+		return render.TextCell("N/A", v)
+	}
+	words := [...]string{"NOSTATE", "Running", "", "Paused", "Shutdown", "", "Crashed", "Suspended"}
+	return render.TextCell(words[n], v)
+}
+
+// networksCell shows the addresses of each network. Ours are in the order of the
+// service, those of the openstack client are sorted.
+func networksCell(c *command.Call, v any) render.Cell {
+	addresses, _ := v.(render.Ordered)
+	networks := make(render.Ordered, 0, len(addresses))
+	for _, n := range addresses {
+		list, _ := n.Value.([]any)
+		addrs := make([]string, 0, len(list))
+		for _, a := range list {
+			if inner, ok := a.(render.Ordered); ok {
+				addrs = append(addrs, noun.Object(inner).Text("addr"))
+			}
+		}
+		networks = append(networks, render.Field{Name: n.Name, Value: addrs})
+	}
+	if len(networks) > 1 {
+		slices.SortStableFunc(networks, func(a, b render.Field) int { return strings.Compare(a.Name, b.Name) })
+	}
+	if c.Compat() {
+		return render.DictListCell(networks)
+	}
+	return render.Cell{Machine: networks, Format: joinNetworks}
+}
+
+func joinNetworks(v any) any {
+	networks, _ := v.(render.Ordered)
+	var b strings.Builder
+	for i, n := range networks {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(n.Name)
+		b.WriteByte('=')
+		addrs, _ := n.Value.([]string)
+		for j, a := range addrs {
+			if j > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(a)
+		}
+	}
+	return b.String()
+}

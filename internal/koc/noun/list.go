@@ -28,6 +28,9 @@ type Column struct {
 	Long, OptIn bool
 	// Own and Compat keep a column to one voice.
 	Own, Compat bool
+	// IfSet leaves a column out of a list in which it is null everywhere, and a
+	// field out of what is shown when it is null. A list waits for its last page then.
+	IfSet bool
 }
 
 // Listing is the declaration of a list command.
@@ -133,7 +136,47 @@ func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 	if l.Keep != nil {
 		objects = filter(objects, limit, func(o Object) bool { return l.Keep(c, o) })
 	}
+	if slices.ContainsFunc(columns, func(col Column) bool { return col.IfSet }) {
+		all, err := collect(objects)
+		if err != nil {
+			return err
+		}
+		return PrintList(c, whereSet(c, columns, all), Each(all))
+	}
 	return PrintList(c, columns, objects)
+}
+
+// whereSet leaves out the IfSet columns that no object sets, unless the user named them.
+func whereSet(c *command.Call, columns []Column, all []Object) []Column {
+	named := len(c.Output.Columns) > 0 && !c.Compat()
+	return slices.DeleteFunc(slices.Clone(columns), func(col Column) bool {
+		if !col.IfSet || named && c.Output.Wants(render.Column{Title: col.Title}) {
+			return false
+		}
+		return !slices.ContainsFunc(all, func(o Object) bool { return col.cell(o) != nil && (col.Attr == "" || o.Get(col.Attr) != nil) })
+	})
+}
+
+func collect(objects iter.Seq2[Object, error]) ([]Object, error) {
+	var all []Object
+	for o, err := range objects {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// Each is a list that is there already, for [PrintList].
+func Each(all []Object) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		for _, o := range all {
+			if !yield(o, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Pick returns the columns of the run: those of its voice, those of --long hidden

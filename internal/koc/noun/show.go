@@ -51,7 +51,11 @@ func (f Fields) Fields(c *command.Call, o Object) []render.Field {
 				continue
 			}
 		}
-		out = append(out, render.Field{Name: col.Title, Value: col.cell(o)})
+		v := col.cell(o)
+		if col.IfSet && (v == nil || col.From == nil && o.Get(col.Attr) == nil) {
+			continue
+		}
+		out = append(out, render.Field{Name: col.Title, Value: v})
 	}
 	if f.Rest || f.OwnRest && !c.Compat() {
 		for _, attr := range o {

@@ -532,11 +532,15 @@ func checkFlag(f *Flag, spelling, text string) (string, *UsageError) {
 	case Int, Natural:
 		trimmed := strings.TrimSpace(text)
 		n, err := strconv.Atoi(trimmed)
+		what := "a whole number"
+		if f.Type == Natural {
+			what += " of 0 or more"
+		}
 		if err != nil {
-			return "", wrong("invalid int value: '"+text+"'", "expected a whole number, got %q", text)
+			return "", wrong("invalid int value: '"+text+"'", "expected %s, got %q", what, text)
 		}
 		if f.Type == Natural && n < 0 {
-			return "", wrong(text+" is not a non-negative integer", "expected a whole number of 0 or more, got %q", text)
+			return "", wrong(text+" is not a non-negative integer", "expected %s, got %q", what, text)
 		}
 		text = trimmed
 	case Float:
@@ -570,8 +574,12 @@ func checkFlag(f *Flag, spelling, text string) (string, *UsageError) {
 	}
 	for _, one := range chosen {
 		if !slices.Contains(f.Choices, one) {
-			return "", wrong("invalid choice: '"+one+"' (choose from '"+strings.Join(f.Choices, "', '")+"')",
+			err := wrong("invalid choice: '"+one+"' (choose from '"+strings.Join(f.Choices, "', '")+"')",
 				"%q: must be one of %s", one, strings.Join(f.Choices, ", "))
+			if f.Name == "format" {
+				err.Message = "invalid output format" + strings.TrimPrefix(err.Message, "flag "+spelling+":")
+			}
+			return "", err
 		}
 	}
 	return text, nil

@@ -74,10 +74,13 @@ func asIs(names ...string) []noun.Column {
 	return columns
 }
 
-// fields are the fields of a thing, by name. In koc's own voice what newer services
-// send besides is shown too.
-func fields(columns ...noun.Column) noun.Fields {
-	return noun.Fields{Columns: columns, OwnRest: true, Sort: true, Hide: []string{"tenant_id"}}
+// fields are the fields of a thing, by name.
+func fields(columns ...noun.Column) noun.Fields { return noun.Fields{Columns: columns, Sort: true} }
+
+// newer is a field that upstream learned to show later: there only where the service
+// has it, and in koc's own voice.
+func newer(title, attr string) noun.Column {
+	return noun.Column{Title: title, Attr: attr, Own: true, IfSet: true}
 }
 
 // Tags.

@@ -154,9 +154,7 @@ func profileFields(of string) []noun.Field {
 }
 
 func shownProfile() noun.Fields {
-	f := fields(append(asIs("description", "driver", "enabled", "id", "project_id"), noun.Column{Title: "meta_info", Attr: "metainfo"})...)
-	f.Hide = append(f.Hide, "name")
-	return f
+	return fields(append(asIs("description", "driver", "enabled", "id", "project_id"), noun.Column{Title: "meta_info", Attr: "metainfo"})...)
 }
 
 func serviceProviderCommands() []command.Entry {

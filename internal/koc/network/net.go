@@ -148,5 +148,6 @@ func shownNet() noun.Fields {
 		noun.Column{Title: "subnets", Cell: list},
 		noun.Column{Title: "tags", Cell: tags},
 		noun.Column{Title: "updated_at"},
+		newer("is_vlan_qinq", "vlan_qinq"),
 	)
 }

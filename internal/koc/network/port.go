@@ -418,5 +418,8 @@ func shownPort() noun.Fields {
 		noun.Column{Title: "tags", Cell: tags},
 		noun.Column{Title: "trunk_details"},
 		noun.Column{Title: "updated_at"},
+		newer("hardware_offload_type", "hardware_offload_type"),
+		newer("hints", "hints"),
+		newer("trusted", "trusted"),
 	)
 }

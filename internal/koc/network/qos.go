@@ -165,9 +165,7 @@ func shownRule(kind string) noun.Fields {
 	if k, known := kindOf(kind); known {
 		names = append(append(names, k.must...), k.may...)
 	}
-	f := fields(asIs(names...)...)
-	f.Hide = append(f.Hide, "qos_policy_id")
-	return f
+	return fields(asIs(names...)...)
 }
 
 func qosRuleCommands() []command.Entry {

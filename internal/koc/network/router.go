@@ -469,7 +469,7 @@ func asJSON(v any) any { return render.TextCell(pythonJSON(v), v) }
 func routerRoutes(v any) any { return routesCell(v, v) }
 
 func shownRouter() noun.Fields {
-	return noun.Fields{OwnRest: true, Sort: true, Columns: []noun.Column{
+	return noun.Fields{Sort: true, Columns: []noun.Column{
 		{Title: "admin_state_up", Cell: upDown},
 		{Title: "availability_zone_hints", Cell: list},
 		{Title: "availability_zones", Cell: list},
@@ -490,5 +490,8 @@ func shownRouter() noun.Fields {
 		{Title: "tags", Cell: tags},
 		{Title: "tenant_id"},
 		{Title: "updated_at"},
+		newer("external_gateways", "external_gateways"),
+		newer("enable_default_route_bfd", "enable_default_route_bfd"),
+		newer("enable_default_route_ecmp", "enable_default_route_ecmp"),
 	}}
 }

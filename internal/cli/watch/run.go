@@ -318,8 +318,6 @@ func (l *loop) signal(sig os.Signal) (done bool, err error) {
 	case syscall.SIGCONT:
 		err := l.enter()
 		return err != nil, err
-	case syscall.SIGTSTP:
-		return l.suspend()
 	default:
 		return true, ErrInterrupted
 	}

@@ -17,7 +17,7 @@ func (l *loop) status(now time.Time, v view) string {
 	case l.paused:
 		parts = append(parts, part{text: "paused"})
 	case l.effective != l.interval:
-		parts = append(parts, part{text: fmt.Sprintf("every %s, not %s: a refresh takes %s", span(l.effective), span(l.interval), rough(l.took))})
+		parts = append(parts, part{text: fmt.Sprintf("every %s (asked %s)", span(l.effective), span(l.interval))})
 	default:
 		parts = append(parts, part{text: "every " + span(l.interval)})
 	}
@@ -38,7 +38,7 @@ func (l *loop) status(now time.Time, v view) string {
 		parts = append(parts, part{text: "diff off", drop: 1})
 	}
 	if v.total > v.window && !l.help && v.window > 0 {
-		parts = append(parts, part{text: fmt.Sprintf("lines %d–%d of %d", l.scroll.top+1, l.scroll.top+v.window, v.total)})
+		parts = append(parts, part{text: fmt.Sprintf("lines %d–%d of %d", l.scroll.top+1, l.scroll.top+v.window, v.total), drop: 4})
 	}
 	if l.keyboard {
 		parts = append(parts, part{text: "? keys"})
@@ -78,7 +78,7 @@ func squeeze(parts []part, width int) []part {
 	if len(parts) > 0 {
 		cut(0)
 	}
-	for drop := 1; drop <= 3 && excess() > 0; drop++ {
+	for drop := 1; drop <= 4 && excess() > 0; drop++ {
 		parts = slices.DeleteFunc(parts, func(p part) bool { return p.drop == drop })
 	}
 	for i := range parts {

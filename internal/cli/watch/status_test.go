@@ -36,6 +36,7 @@ func TestANarrowStatusLineCutsTheTitleFirst(t *testing.T) {
 			{84, "server list… · every 1m · 00:00:00 · 12 rows · 0s · ok · lines 1–6 of 13 · ? keys"},
 			{70, "server list… · every 1m · 00:00:00 · ok · lines 1–6 of 13 · ? keys"},
 			{40, "server list… · every 1m · 00:00:00 · ok…"},
+			{52, "server list… · every 1m · 00:00:00 · ok · ? keys"},
 			{1, "…"},
 		} {
 			r.Resize(c.width, 10)
@@ -95,7 +96,7 @@ func TestAnIntervalShorterThanTwoRefreshesIsWidened(t *testing.T) {
 	play(t, watch.Options{Interval: time.Second}, []answer{{rows: vms(1), takes: 2120 * time.Millisecond}, {rows: vms(1)}}, func(r *rig) {
 		r.Resize(110, 10)
 		r.wait(2200 * time.Millisecond)
-		r.statusIs("ls · every 4.3s, not 1s: a refresh takes 2.12s · 00:00:02 · 1 row · 2.12s · ok · diff off · ? keys")
+		r.statusIs("ls · every 4.3s (asked 1s) · 00:00:02 · 1 row · 2.12s · ok · diff off · ? keys")
 
 		r.wait(2 * time.Second)
 		if len(r.asked()) != 1 {

@@ -19,8 +19,8 @@ type Terminal interface {
 	// Raw makes keys come one by one, unseen; Restore undoes it.
 	Raw() error
 	Restore() error
-	// Signals delivers those of the process: a change of the size, a wish to be
-	// suspended, a return from that, or anything else, which ends the watch.
+	// Signals delivers those of the process: a change of the size, a return from
+	// suspension, or anything else, which ends the watch.
 	Signals() (signals <-chan os.Signal, stop func())
 	// Suspend stops the process until it is continued.
 	Suspend()
@@ -31,7 +31,6 @@ type system struct {
 	in, out *os.File // nil when it is none
 	width   int      // when nobody else knows
 	before  *term.State
-	signals chan os.Signal
 }
 
 func newSystem(s *iostreams.Streams) *system {
@@ -88,20 +87,19 @@ func (t *system) Signals() (signals <-chan os.Signal, stop func()) {
 	if t.out == nil {
 		return nil, func() {}
 	}
-	t.signals = make(chan os.Signal, 8)
-	signal.Notify(t.signals, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP,
+	ch := make(chan os.Signal, 8)
+	signal.Notify(ch, syscall.SIGWINCH, syscall.SIGCONT,
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	return t.signals, func() { signal.Stop(t.signals) }
+	return ch, func() { signal.Stop(ch) }
 }
 
-// Suspend implements Terminal. A process that no shell looks after is not stopped
-// by the signal, and must not wait for the one that continues it.
+// Suspend implements Terminal. The signal is never one of [signal.Notify]: it
+// would not stop the process any more. A process that no shell looks after is not
+// stopped by it anyway, and must not wait for the one that continues it.
 func (t *system) Suspend() {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	signal.Reset(syscall.SIGTSTP)
-	defer signal.Notify(t.signals, syscall.SIGTSTP)
 	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
 		return
 	}

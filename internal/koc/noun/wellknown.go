@@ -2,8 +2,12 @@ package noun
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"net/url"
 
+	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 )
 
@@ -103,21 +107,40 @@ func VolumeType() Noun {
 }
 
 // In resolves a reference to a thing that belongs to a domain, such as a project,
-// given the reference to the domain, which may be empty.
+// given the reference to the domain, which may be empty. Who may not look things
+// up can still refer to what the own token names, and to ids.
 func (n Noun) In(ctx context.Context, c *command.Call, ref, domain string) (string, error) {
+	o, err := n.FindIn(ctx, c, ref, domain)
+	return o.Text("id"), err
+}
+
+// FindIn is In for the whole thing. What may not be looked up has its id alone.
+func (n Noun) FindIn(ctx context.Context, c *command.Call, ref, domain string) (Object, error) {
 	q := url.Values{}
 	if domain != "" {
-		id, err := Domain().Resolve(ctx, c, domain)
+		id, err := Domain().In(ctx, c, domain, "")
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		q.Set("domain_id", id)
 	}
 	o, err := n.Find(ctx, c, ref, q)
-	if err != nil {
-		return "", err
+	var fault *cloud.Fault
+	if err == nil || !errors.As(err, &fault) || fault.Status != http.StatusForbidden {
+		return o, err
 	}
-	return o.Text("id"), nil
+	if LooksLikeID(ref) {
+		return Object{{Name: "id", Value: ref}}, nil
+	}
+	token, tokenErr := c.Cloud.Token(ctx)
+	if tokenErr != nil {
+		return nil, tokenErr
+	}
+	own := map[string][2]string{"project": {token.ProjectName, token.ProjectID}, "user": {token.UserName, token.UserID}}[n.Name]
+	if own[0] == ref && own[1] != "" {
+		return Object{{Name: "id", Value: own[1]}, {Name: "name", Value: ref}}, nil
+	}
+	return nil, fmt.Errorf("%w: you may not look for a %s by its name: give the id", err, n.Name)
 }
 
 // ProjectFlags are --project and --project-domain.

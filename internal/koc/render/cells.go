@@ -111,9 +111,8 @@ func formatDict(v any) any {
 
 // appendDict appends the pairs sorted by key.
 func appendDict(b []byte, prefix string, pairs []Field) []byte {
-	start := len(b)
-	for _, pair := range sortedPairs(pairs) {
-		if len(b) > start {
+	for i, pair := range sortedPairs(pairs) {
+		if i > 0 {
 			b = append(b, ", "...)
 		}
 		name := pair.Name
@@ -121,11 +120,7 @@ func appendDict(b []byte, prefix string, pairs []Field) []byte {
 			name = prefix + "." + name
 		}
 		if nested, ok := pairsOf(pair.Value); ok {
-			before := len(b)
 			b = appendDict(b, name, nested)
-			if len(b) == before && len(nested) == 0 {
-				continue
-			}
 			continue
 		}
 		b = append(append(b, name...), '=')

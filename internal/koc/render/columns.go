@@ -281,8 +281,11 @@ func keyOf(v any) key {
 	case string:
 		return keyOfText(t)
 	}
-	v = ownValue(v)
-	if v == nil {
+	// A number that people see with a unit is still a number.
+	if m := machine(v); isNumber(m) {
+		v = m
+	}
+	if v = ownValue(v); v == nil {
 		return key{class: 2}
 	}
 	return keyOfText(ownText(v))

@@ -134,7 +134,7 @@ class Case:
         nothing = r.random() < .1
         of = {
             'list': lambda: None if nothing else [self.text() for _ in range(r.randint(0, 3))],
-            'dict': lambda: None if nothing else {self.key(): r.choice([self.scalar(), self.scalar(), {self.key(): self.scalar()}, [1, 'a']]) for _ in range(r.randint(0, 3))},
+            'dict': lambda: None if nothing else {self.key(): r.choice([self.scalar(), self.scalar(), {self.key(): self.scalar()}, {}, {'z': {'y': 1, 'x': {}}}, [1, 'a']]) for _ in range(r.randint(0, 3))},
             'dictlist': lambda: None if nothing else {self.key(): r.choice([None, [self.text()], [self.text(), self.text()]]) for _ in range(r.randint(0, 3))},
             'listdict': lambda: None if nothing else [{self.key(): self.scalar()} for _ in range(r.randint(0, 3))],
             'size': lambda: None if nothing else r.choice([0, 999, 1000, 1234567, 10**12, 5, 999950, 1024.0]),

@@ -26,6 +26,9 @@ type grammar struct {
 	long    map[string]*Flag // by spelling without dashes
 	short   map[byte]*Flag
 	numbers bool // a flag looks like a negative number
+	// upstream leaves our own flags out of abbreviations: what upstream can tell
+	// apart must stay so.
+	upstream bool
 	// firstGlobal is where the global flags begin.
 	firstGlobal int
 }
@@ -169,6 +172,9 @@ func (g *grammar) find(name string) (f *Flag, spelling string, err *UsageError) 
 	var spellings []string
 	several := false
 	for _, candidate := range g.flags {
+		if candidate.Koc && g.upstream {
+			continue
+		}
 		for _, known := range candidate.spellings() {
 			if len(known) > 1 && g.long[known] == candidate && strings.HasPrefix(known, name) {
 				several = several || f != nil && f != candidate

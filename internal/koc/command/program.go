@@ -141,7 +141,9 @@ func (r *invocation) printVersion() error {
 // command runs a command.
 func (r *invocation) command(ctx context.Context, t target, globals []Flag) error {
 	cmd := t.entry.Build()
-	v, err := Parse(&cmd, globals, t.args)
+	g := newGrammar(&cmd, globals)
+	g.upstream = r.voice == render.OpenStack
+	v, err := g.parse(t.args)
 	if err != nil {
 		return r.usage(err, t.path, &cmd)
 	}
@@ -159,11 +161,11 @@ func (r *invocation) command(ctx context.Context, t target, globals []Flag) erro
 	if err != nil {
 		return r.usage(err, t.path, &cmd)
 	}
-	var g gate
+	var stderr gate
 	if again {
 		streams := *r.out
-		g.to = streams.Err
-		streams.Err, c.Streams = &g, &streams
+		stderr.to = streams.Err
+		streams.Err, c.Streams = &stderr, &streams
 	}
 	if c.Cloud, err = r.Open(c); err != nil {
 		return err
@@ -172,7 +174,7 @@ func (r *invocation) command(ctx context.Context, t target, globals []Flag) erro
 		defer c.Cloud.Close()
 	}
 	if again {
-		return r.usage(r.repeat(ctx, &cmd, c, &g), t.path, &cmd)
+		return r.usage(r.repeat(ctx, &cmd, c, &stderr), t.path, &cmd)
 	}
 	return r.usage(cmd.Run(ctx, c), t.path, &cmd)
 }

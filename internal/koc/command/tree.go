@@ -133,7 +133,7 @@ type scanner struct {
 // the command then says otherwise, always for a value.
 func (s *scanner) find(args []string) target {
 	t, used := s.attempt(args, false)
-	if t.entry != nil && s.stands(t.entry, args, used) || t.entry == nil && t.path != "" {
+	if t.entry != nil && s.stands(t.entry, args, used) {
 		return t
 	}
 	if greedy, used := s.attempt(args, true); greedy.entry != nil && s.stands(greedy.entry, args, used) {
@@ -166,23 +166,18 @@ func (s *scanner) stands(e *Entry, args []string, used []int) bool {
 	}
 	cmd := e.Build()
 	g := newGrammar(&cmd, s.globals.cmd.Flags)
-	seen := g.positions(args)
-	return len(seen) >= len(used) && slices.Equal(seen[:len(used)], used)
+	return slices.Equal(g.positions(args, len(used)), used)
 }
 
-// positions are the indexes of the arguments that are no flags and no values.
-func (g *grammar) positions(args []string) []int {
+// positions are the indexes of the first n arguments that are no flags and no
+// values; fewer when a flag among them is none of the command.
+func (g *grammar) positions(args []string, n int) []int {
 	var places []int
-	for i := 0; i < len(args); i++ {
-		if args[i] == "--" {
-			for j := i + 1; j < len(args); j++ {
-				places = append(places, j)
-			}
-			break
-		}
+	for i := 0; i < len(args) && len(places) < n; i++ {
 		t, err := g.token(args[i])
 		switch {
-		case err != nil || t.kind == unknown:
+		case err != nil || t.kind == unknown || args[i] == "--":
+			return places
 		case t.kind == positional:
 			places = append(places, i)
 		case g.consumes(t) && i+1 < len(args):

@@ -135,12 +135,17 @@ func sentence(v any, depth int) (code, message string) {
 }
 
 func sentenceOf(v map[string]any, depth int) (code, message string) {
-	for _, name := range []string{"type", "faultcode", "code"} {
+	for _, name := range []string{"type", "faultcode", "code", "error"} {
 		if s, ok := v[name].(string); ok && code == "" && !strings.Contains(s, " ") {
 			code = s
 		}
 	}
-	for _, name := range []string{"message", "faultstring", "detail", "description", "explanation"} {
+	if inner, ok := v["error"].(map[string]any); ok {
+		if c, m := sentence(inner, depth+1); m != "" {
+			return c, m
+		}
+	}
+	for _, name := range []string{"message", "faultstring", "detail", "description", "explanation", "error_description"} {
 		if s, ok := v[name].(string); ok && s != "" {
 			if d, ok := v["detail"].(string); ok && name == "message" && d != "" && d != s {
 				s = strings.TrimRight(s, ". ") + ": " + d

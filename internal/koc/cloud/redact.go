@@ -116,20 +116,95 @@ func redactBody(path string, body []byte, pretty bool) string {
 	if text, err := redactJSON(path, body, pretty); err == nil {
 		return text
 	}
-	// Not JSON, or a part of it: a value may lack its end.
-	quoted := regexp.MustCompile(`(?s)"((?:[^"\\]|\\.)*)"(\s*:\s*)("(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s,\[\]{}"]+)`)
-	text := quoted.ReplaceAllStringFunc(string(body), func(m string) string {
-		part := quoted.FindStringSubmatch(m)
-		if name := unescaped(part[1]); secretAt(path, []string{name}) || secretAt(path, []string{"driver_info", name}) || secretAt(path, []string{"token", name}) {
-			return `"` + part[1] + `"` + part[2] + `"` + redacted + `"`
-		}
-		return m
-	})
-	return redactURLs(text)
+	return redactURLs(redactText(path, string(body)))
 }
 
-// unescaped is the name that the inside of a JSON string spells.
+// redactText finds members in what is no JSON, or only a part of it, or JSON inside
+// of strings inside of JSON: every quote may begin a name, whatever escapes it. It
+// rather hides too much.
+func redactText(path, text string) string {
+	var out strings.Builder
+	done := 0
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' && text[i] != '\'' {
+			continue
+		}
+		end := closing(text, i)
+		if end < 0 {
+			continue
+		}
+		colon := end + 1 + spaces(text[end+1:])
+		if colon >= len(text) || text[colon] != ':' {
+			continue
+		}
+		name := unescaped(text[i+1 : end])
+		if !secretAt(path, []string{name}) && !secretAt(path, []string{"driver_info", name}) && !secretAt(path, []string{"token", name}) {
+			continue
+		}
+		from := colon + 1 + spaces(text[colon+1:])
+		to := valueEnd(text, from)
+		if to == from {
+			continue
+		}
+		out.WriteString(text[done:from] + `"` + redacted + `"`)
+		done, i = to, to-1
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
+
+func spaces(text string) int { return len(text) - len(strings.TrimLeft(text, " \t\r\n")) }
+
+// closing is where the quote is that ends the string which begins at a quote: the
+// next of its kind that is not escaped more often. It is -1 when there is none.
+func closing(text string, open int) int {
+	escapes := escapesBefore(text, open)
+	for i := open + 1; i < len(text); i++ {
+		if text[i] == text[open] && escapesBefore(text[open+1:i], i-open-1) <= escapes {
+			return i
+		}
+	}
+	return -1
+}
+
+func escapesBefore(text string, at int) int {
+	n := 0
+	for n < at && text[at-1-n] == '\\' {
+		n++
+	}
+	return n
+}
+
+// valueEnd is where a value ends, the end of the text when it does not.
+func valueEnd(text string, from int) int {
+	rest := text[from:]
+	quote := strings.TrimLeft(rest, `\`)
+	switch {
+	case rest == "" || rest[0] == '{':
+		return from
+	case rest[0] == '[':
+		if n := strings.IndexByte(rest, ']'); n >= 0 {
+			return from + n + 1
+		}
+		return len(text)
+	case quote != "" && (quote[0] == '"' || quote[0] == '\''):
+		if end := closing(text, len(text)-len(quote)); end >= 0 {
+			return end + 1
+		}
+		return len(text)
+	}
+	if n := strings.IndexAny(rest, " \t\r\n,]}\"'"); n >= 0 {
+		return from + n
+	}
+	return len(text)
+}
+
+// unescaped is the name that the inside of a string spells, however often it was escaped.
 func unescaped(inside string) string {
+	inside = strings.TrimRight(inside, `\`)
+	for strings.Contains(inside, `\\`) {
+		inside = strings.ReplaceAll(inside, `\\`, `\`)
+	}
 	if plain, err := jsontext.AppendUnquote(nil, `"`+inside+`"`); err == nil {
 		return string(plain)
 	}

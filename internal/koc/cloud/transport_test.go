@@ -1,0 +1,244 @@
+package cloud_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
+)
+
+// overTLS is a Keystone behind TLS, with the file of its authority.
+func overTLS(t *testing.T) (server *httptest.Server, authority string) {
+	t.Helper()
+	f := newFake()
+	server = httptest.NewUnstartedServer(f)
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	authority = filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(authority, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return server, authority
+}
+
+// real is a session over the network.
+func real(env map[string]string, change ...func(*cloud.Options)) (*cloud.Cloud, *strings.Builder) {
+	var said strings.Builder
+	o := cloud.Options{Env: func(name string) string { return env[name] }, Streams: &iostreams.Streams{In: strings.NewReader(""), Out: &said, Err: &said}}
+	for _, c := range change {
+		c(&o)
+	}
+	return cloud.New(o), &said
+}
+
+func TestTheServerIsVerified(t *testing.T) {
+	t.Parallel()
+	server, authority := overTLS(t)
+	wrongName := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+	for _, c := range []struct {
+		name string
+		url  string
+		env  []string
+		want []string
+		said string
+	}{
+		{"by the authority that is given", server.URL, []string{"OS_CACERT", authority}, nil, ""},
+		{"which may be in the home folder", server.URL, []string{"OS_CACERT", "~/" + filepath.Base(authority), "HOME", filepath.Dir(authority)}, nil, ""},
+		{"else by those of the machine", server.URL, nil, []string{"gave no answer", "--os-cacert"}, ""},
+		{"by its name", wrongName, []string{"OS_CACERT", authority}, []string{"localhost", "certificate is that of another machine"}, ""},
+		{"unless that is not wanted, which is said once", wrongName, []string{"OS_INSECURE", "1"}, nil, "WARNING: TLS certificate verification is disabled for localhost:"},
+		{"it must speak TLS", strings.Replace(server.URL, "https", "http", 1), nil, []string{"(400)"}, ""},
+		{"and the file must be one", server.URL, []string{"OS_CACERT", authority + "x"}, []string{"the CA certificates of OS_CACERT", "no such file"}, ""},
+		{"a certificate needs its key", server.URL, []string{"OS_CERT", authority}, []string{"OS_CERT is set but --os-key is missing"}, ""},
+		{"and a key its certificate", server.URL, []string{"OS_KEY", authority}, []string{"OS_KEY is set but --os-cert is missing"}, ""},
+		{"and they must fit", server.URL, []string{"OS_CERT", authority, "OS_KEY", authority}, []string{"client certificate of OS_CERT with the key of OS_KEY"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			session, said := real(openrc(append([]string{"OS_AUTH_URL", c.url + "/identity"}, c.env...)...))
+
+			_, err := session.Token(t.Context())
+
+			if c.want != nil {
+				wants(t, err, c.want...)
+			} else if err != nil {
+				t.Error(err)
+			}
+			if text := said.String(); !strings.HasPrefix(text, c.said) || (c.said == "") != (text == "") || strings.Count(text, "\n") > 1 {
+				t.Errorf("said %q", text)
+			}
+		})
+	}
+}
+
+func TestAClientCertificateIsShown(t *testing.T) {
+	t.Parallel()
+	server, authority := overTLS(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.TLS.ClientAuth = tls.RequireAnyClientCert
+	certificate, keyFile := selfSigned(t, key)
+
+	session, _ := real(openrc("OS_AUTH_URL", server.URL+"/identity", "OS_CACERT", authority, "OS_CERT", certificate, "OS_KEY", keyFile))
+	if _, err := session.Token(t.Context()); err != nil {
+		t.Error(err)
+	}
+	without, _ := real(openrc("OS_AUTH_URL", server.URL+"/identity", "OS_CACERT", authority))
+	if _, err := without.Token(t.Context()); err == nil {
+		t.Error("no certificate was needed")
+	}
+}
+
+func selfSigned(t *testing.T, key *ecdsa.PrivateKey) (certificate, keyFile string) {
+	t.Helper()
+	template := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certificate, keyFile = filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
+	for name, block := range map[string]pem.Block{certificate: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(&block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certificate, keyFile
+}
+
+func TestPlainHTTPIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.answer("/", 200, `{}`)
+	for _, c := range []struct {
+		url    string
+		compat bool
+		quiet  bool
+		want   string
+	}{
+		{url: "http://cloud.test/identity", want: "WARNING: cloud.test is plain HTTP (http://cloud.test); credentials and tokens are sent unencrypted\n"},
+		{url: "http://cloud.test/identity", compat: true},
+		{url: "http://cloud.test/identity", quiet: true},
+		{url: "http://127.0.0.1:5000/identity"},
+		{url: "http://[::1]:5000/identity"},
+		{url: "http://localhost/identity"},
+	} {
+		var said strings.Builder
+		session := f.open(openrc("OS_AUTH_URL", c.url), func(o *cloud.Options) { o.Streams.Err, o.Compat, o.Quiet = &said, c.compat, c.quiet })
+		for range 2 {
+			if _, err := session.Token(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if said.String() != c.want {
+			t.Errorf("%s: %q", c.url, said.String())
+		}
+	}
+}
+
+func TestRedirectsLeaveSecretsBehind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ to, token string }{
+		{"http://cloud.test/network/v2.0/there", "t1"},
+		{"http://cloud.test:80/network/v2.0/there", "t1"},
+		{"http://other.test/there", ""},
+		{"https://cloud.test/there", ""},
+	} {
+		f := newFake()
+		f.answer("/network/v2.0/here", 302, ``, "Location", c.to)
+		f.answer("/there", 200, `{}`)
+		f.answer("/network/v2.0/there", 200, `{}`)
+
+		err := service(t, f.open(openrc()), "network").Do(t.Context(), cloud.Request{Path: "/here"})
+
+		if got := f.heads[len(f.heads)-1].Get("X-Auth-Token"); err != nil || got != c.token {
+			t.Errorf("%s: %q %v", c.to, got, err)
+		}
+	}
+	f := newFake()
+	f.answer("/network/v2.0/here", 302, ``, "Location", "/network/v2.0/here")
+	wants(t, service(t, f.open(openrc()), "network").Do(t.Context(), cloud.Request{Path: "/here"}), "stopped after 5 redirects")
+}
+
+// slow waits before it answers.
+type slow struct {
+	http.RoundTripper
+	path string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, s.path) {
+		select {
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		case <-time.After(time.Hour):
+		}
+	}
+	return s.RoundTripper.RoundTrip(r)
+}
+
+func TestAnExchangeEndsAtItsLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		net := &slow{f, "/networks"}
+		s := service(t, f.open(openrc("OS_TIMEOUT", "1.5"), func(o *cloud.Options) { o.Transport = net }), "network")
+		began := time.Now()
+
+		err := s.Do(t.Context(), cloud.Request{Path: "/networks", Once: true})
+
+		if time.Since(began) != 1500*time.Millisecond {
+			t.Error(time.Since(began))
+		}
+		wants(t, err, "the network service at http://cloud.test gave no answer", "the limit is 1.5s (OS_TIMEOUT)")
+	})
+}
+
+func TestAnInterruptedRequestIsAnInterruption(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := service(t, f.open(openrc()), "network")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := s.Do(ctx, cloud.Request{Path: "/networks"}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	session, _ := real(openrc("OS_AUTH_URL", server.URL))
+
+	_, err := session.Token(t.Context())
+
+	wants(t, err, fmt.Sprintf("the identity service at %s gave no answer", server.URL), "nothing listens there")
+}

@@ -29,7 +29,12 @@ func BenchmarkList(b *testing.B) {
 	columns, rows := fleet(10000)
 	for _, voice := range []render.Voice{render.Own, render.OpenStack} {
 		for _, o := range []render.Options{
-			{Format: "table"}, {Format: "table", MaxWidth: 100}, {Format: "json"}, {Format: "yaml"}, {Format: "csv"}, {Format: "value"},
+			{Format: "table"},
+			{Format: "table", MaxWidth: 100},
+			{Format: "json"},
+			{Format: "yaml"},
+			{Format: "csv"},
+			{Format: "value"},
 			{Format: "json", SortBy: []string{"Name"}},
 		} {
 			o.Voice = voice

@@ -134,6 +134,10 @@ func appendDict(b []byte, prefix string, pairs []Field) []byte {
 	return b
 }
 
+func sortedByName(pairs []Field) bool {
+	return slices.IsSortedFunc(pairs, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+}
+
 func sortedPairs(pairs []Field) []Field {
 	if sortedByName(pairs) {
 		return pairs

@@ -243,16 +243,16 @@ func (s *selection) sort(streams *iostreams.Streams, o Options, columns []Column
 	}
 	for _, at := range slices.Backward(s.sortBy) {
 		sorted := slices.Clone(rows)
-		comparable := true
+		sortable := true
 		slices.SortStableFunc(sorted, func(a, b []any) int {
 			n, ok := compareAsPython(cellAt(a, at), cellAt(b, at))
-			comparable = comparable && ok
+			sortable = sortable && ok
 			if o.Descending {
 				n = -n
 			}
 			return n
 		})
-		if !comparable {
+		if !sortable {
 			_, _ = fmt.Fprintf(streams.Err, "Could not sort on field '%s'; unsortable types\n", columns[at].Title)
 			continue
 		}

@@ -60,13 +60,15 @@ func (o Options) listJSON(w *writer, sel *selection, rows iter.Seq2[[]any, error
 	if n > 0 {
 		j.line(0)
 	}
-	w.buf = append(j.buf, "]\n"...)
+	w.buf = j.buf
+	w.text("]\n")
 	return nil
 }
 
 func (o Options) showJSON(w *writer, fields []Field) {
 	j := o.jsonWriter()
-	j.buf = append(w.buf, '{')
+	j.buf = w.buf
+	j.buf = append(j.buf, '{')
 	for i, f := range fields {
 		if i > 0 {
 			j.comma()
@@ -79,7 +81,8 @@ func (o Options) showJSON(w *writer, fields []Field) {
 	if len(fields) > 0 {
 		j.line(0)
 	}
-	w.buf = append(j.buf, "}\n"...)
+	w.buf = j.buf
+	w.text("}\n")
 }
 
 func (o Options) jsonWriter() jsonWriter {

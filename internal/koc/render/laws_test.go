@@ -384,7 +384,7 @@ func byKey(a, b any, descending bool) int {
 	}
 	x, xok := numberOf(a)
 	y, yok := numberOf(b)
-	n := 0
+	var n int
 	switch {
 	case xok && yok:
 		n = cmp.Compare(x, y)

@@ -1,9 +1,11 @@
 package render_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -407,5 +409,68 @@ func TestAGridKnowsItsRows(t *testing.T) {
 	}
 	if d := long.Draw(long.Rows, 30, nil); len(d.Rows[0]) < 20 {
 		t.Errorf("%q", d)
+	}
+}
+
+func TestPythonWritesValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{nil, "None"},
+		{[]any{true, nil, "it's", 1}, `[True, None, "it's", 1]`},
+		{[]string{}, "[]"},
+		{render.Ordered{}, "{}"},
+		{map[string]string{"b": "x", "a": `'"`}, `{'a': '\'"', 'b': 'x'}`},
+		{[]byte("it's\n\x00\\"), `b"it's\n\x00\\"`},
+		{[]byte("\t\r'\""), `b'\t\r\'"'`},
+		{1.0, "1.0"},
+		{float32(0.5), "0.5"},
+		{1e16, "1e+16"},
+		{json.Number("1.50"), "1.5"},
+		{json.Number("-0"), "0"},
+		{json.Number("1E400"), "inf"},
+		{math.NaN(), "nan"},
+		{math.Inf(-1), "-inf"},
+		{[]uint8(nil), "b''"},
+		{[]any{int8(1), int16(2), int32(3), int64(4), uint(5), uint16(7), uint32(8), uint64(9)}, "[1, 2, 3, 4, 5, 7, 8, 9]"},
+		{render.Stamp("x"), "'x'"},
+		{[]any{render.ListCell([]int{2, 1})}, "[[2, 1]]"},
+	} {
+		if got := render.Repr(c.v); got != c.want {
+			t.Errorf("%#v is %s, want %s", c.v, got, c.want)
+		}
+	}
+}
+
+func TestNumbersJSONHasNoWayToWrite(t *testing.T) {
+	t.Parallel()
+	fields := []render.Field{{"a", math.NaN()}, {"b", math.Inf(1)}, {"c", math.Inf(-1)}}
+	for _, c := range []struct {
+		o    render.Options
+		want string
+	}{
+		{render.Options{Format: "json", NoIndent: true}, `{"a": null, "b": null, "c": null}` + "\n"},
+		{render.Options{Voice: render.OpenStack, Format: "json", NoIndent: true}, `{"a": NaN, "b": Infinity, "c": -Infinity}` + "\n"},
+		{render.Options{Voice: render.OpenStack, Format: "yaml"}, "a: .nan\nb: .inf\nc: -.inf\n"},
+	} {
+		if got := shown(t, c.o, fields); got != c.want {
+			t.Errorf("%+v: %s", c.o, got)
+		}
+	}
+}
+
+func TestBooleansAreReadAsPythonReadsThem(t *testing.T) {
+	t.Parallel()
+	for _, yes := range []any{true, "x", 1, -0.5, []any{0}, map[string]any{"a": nil}} {
+		if got := render.BoolCell(yes, "y", "n"); got.Human != "y" {
+			t.Errorf("%v is not true", yes)
+		}
+	}
+	for _, no := range []any{nil, false, "", 0, 0.0, []any{}, []string(nil), map[string]any{}} {
+		if got := render.BoolCell(no, "y", "n"); got.Human != "n" {
+			t.Errorf("%v is not false", no)
+		}
 	}
 }

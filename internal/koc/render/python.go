@@ -80,8 +80,10 @@ func appendReprString(b []byte, s string) []byte {
 	b = append(b, quote)
 	for _, r := range s {
 		switch {
-		case r == rune(quote) || r == '\\':
-			b = append(b, '\\', byte(r))
+		case r == rune(quote):
+			b = append(b, '\\', quote)
+		case r == '\\':
+			b = append(b, `\\`...)
 		case r == '\n':
 			b = append(b, `\n`...)
 		case r == '\r':

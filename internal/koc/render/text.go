@@ -90,27 +90,25 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 // appendComposite writes a list of plain values joined by commas, a dictionary of
 // plain values as k='v' pairs, and what is deeper as JSON.
 func appendComposite(b []byte, v any) []byte {
-	if items, ok := itemsOf(v); ok {
-		if !slices.ContainsFunc(items, composite) {
-			for i, item := range items {
-				if i > 0 {
-					b = append(b, ", "...)
-				}
-				b = append(b, ownText(item)...)
+	if items, ok := itemsOf(v); ok && !slices.ContainsFunc(items, composite) {
+		for i, item := range items {
+			if i > 0 {
+				b = append(b, ", "...)
 			}
-			return b
+			b = append(b, ownText(item)...)
 		}
-	} else if pairs, ok := pairsOf(v); ok {
-		if !slices.ContainsFunc(pairs, func(f Field) bool { return composite(f.Value) }) {
-			for i, pair := range pairs {
-				if i > 0 {
-					b = append(b, ", "...)
-				}
-				b = append(append(b, pair.Name...), "='"...)
-				b = append(append(b, ownText(pair.Value)...), '\'')
+		return b
+	}
+	deep := func(f Field) bool { return composite(f.Value) }
+	if pairs, ok := pairsOf(v); ok && !slices.ContainsFunc(pairs, deep) {
+		for i, pair := range pairs {
+			if i > 0 {
+				b = append(b, ", "...)
 			}
-			return b
+			b = append(append(b, pair.Name...), "='"...)
+			b = append(append(b, ownText(pair.Value)...), '\'')
 		}
+		return b
 	}
 	j := jsonWriter{compact: true, buf: b}
 	j.value(v, 0)
@@ -290,7 +288,7 @@ func escapeLength(text string, r rune, size int) int {
 // included. One that does not end on its line takes nothing with it: the text
 // after a stray start must not vanish.
 func stringLength(text string) int {
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		switch {
 		case text[i] == '\a':
 			return i + 1

@@ -51,7 +51,7 @@ func (o Options) listYAML(w *writer, sel *selection, rows iter.Seq2[[]any, error
 		}
 	}
 	if n == 0 {
-		y.indicator("[]", true, false, false)
+		y.indicator("[]", true, false)
 	}
 	y.newline(0)
 	w.buf = y.buf
@@ -79,7 +79,7 @@ func (o Options) yamlValue(v any) any {
 func (o Options) showYAML(w *writer, fields []Field) {
 	y := &yamlWriter{own: o.Voice == Own, buf: w.buf, blank: true, leading: true}
 	if len(fields) == 0 && y.own {
-		y.indicator("{}", true, false, false)
+		y.indicator("{}", true, false)
 		y.newline(0)
 	}
 	for _, f := range fields {
@@ -90,14 +90,16 @@ func (o Options) showYAML(w *writer, fields []Field) {
 	w.buf = y.buf
 }
 
-func (y *yamlWriter) indicator(text string, apart, blank, leading bool) {
+// indicator writes a mark, apart from what stands before it. After a leading one
+// more may follow on the line.
+func (y *yamlWriter) indicator(text string, apart, leading bool) {
 	if apart && !y.blank {
 		y.buf = append(y.buf, ' ')
 		y.column++
 	}
 	y.buf = append(y.buf, text...)
 	y.column += len(text)
-	y.blank = blank
+	y.blank = false
 	y.leading = y.leading && leading
 }
 
@@ -105,7 +107,7 @@ func (y *yamlWriter) indicator(text string, apart, blank, leading bool) {
 // before it there.
 func (y *yamlWriter) newline(indent int) {
 	if !y.leading || y.column > indent || y.column == indent && !y.blank {
-		y.end("\n")
+		y.end()
 	}
 	if y.column < indent {
 		for range indent - y.column {
@@ -116,8 +118,8 @@ func (y *yamlWriter) newline(indent int) {
 	}
 }
 
-func (y *yamlWriter) end(with string) {
-	y.buf = append(y.buf, with...)
+func (y *yamlWriter) end() {
+	y.buf = append(y.buf, '\n')
 	y.column = 0
 	y.blank, y.leading = true, true
 }
@@ -153,7 +155,7 @@ func (y *yamlWriter) node(v any, indent int, inMapping bool) {
 	}
 	if items, ok := itemsOf(v); ok {
 		if len(items) == 0 {
-			y.indicator("[]", true, false, false)
+			y.indicator("[]", true, false)
 			return
 		}
 		if !inMapping || y.leading {
@@ -166,23 +168,19 @@ func (y *yamlWriter) node(v any, indent int, inMapping bool) {
 	}
 	pairs, _ := pairsOf(v)
 	if len(pairs) == 0 {
-		y.indicator("{}", true, false, false)
+		y.indicator("{}", true, false)
 		return
 	}
-	if _, ordered := v.(Ordered); ordered && !y.own && indent > 0 || !y.own && !sortedByName(pairs) {
-		pairs = slices.SortedStableFunc(slices.Values(pairs), func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	if !y.own {
+		pairs = sortedPairs(pairs)
 	}
 	y.mapping(pairs, indent)
-}
-
-func sortedByName(pairs []Field) bool {
-	return slices.IsSortedFunc(pairs, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // item writes an item of a list whose dashes stand at the indentation.
 func (y *yamlWriter) item(v any, indent int) {
 	y.newline(indent)
-	y.indicator("-", true, false, true)
+	y.indicator("-", true, true)
 	y.node(v, indent, false)
 }
 
@@ -197,12 +195,12 @@ func (y *yamlWriter) mapping(pairs []Field, indent int) {
 		y.newline(indent)
 		if simpleKey(pair.Name) {
 			y.scalar(pair.Name, indent, true)
-			y.indicator(":", false, false, false)
+			y.indicator(":", false, false)
 		} else {
-			y.indicator("?", true, false, true)
+			y.indicator("?", true, true)
 			y.scalar(pair.Name, indent, false)
 			y.newline(indent)
-			y.indicator(":", true, false, true)
+			y.indicator(":", true, true)
 		}
 		y.node(pair.Value, indent, true)
 	}
@@ -405,7 +403,7 @@ func (y *yamlWriter) fold(text string, indent int) {
 
 func (y *yamlWriter) single(text string, indent int, key bool) {
 	inside := indent + yamlIndent
-	y.indicator("'", true, false, false)
+	y.indicator("'", true, false)
 	start, end := 0, 0
 	spaces, breaks := false, false
 	for end <= len(text) {
@@ -426,9 +424,9 @@ func (y *yamlWriter) single(text string, indent int, key bool) {
 			}
 		case breaks:
 			if done || c != '\n' {
-				y.end("\n")
+				y.end()
 				for range end - start {
-					y.end("\n")
+					y.end()
 				}
 				y.newline(inside)
 				start = end
@@ -446,13 +444,13 @@ func (y *yamlWriter) single(text string, indent int, key bool) {
 		}
 		end++
 	}
-	y.indicator("'", false, false, false)
+	y.indicator("'", false, false)
 }
 
 func (y *yamlWriter) double(text string, indent int, key bool) {
 	const hex = "0123456789ABCDEF"
 	inside := indent + yamlIndent
-	y.indicator(`"`, true, false, false)
+	y.indicator(`"`, true, false)
 	// Positions are those of characters.
 	runes := []rune(text)
 	start := 0
@@ -487,7 +485,7 @@ func (y *yamlWriter) double(text string, indent int, key bool) {
 			}
 		}
 	}
-	y.indicator(`"`, false, false, false)
+	y.indicator(`"`, false, false)
 }
 
 func yamlEscape(r rune, hex string) string {
@@ -522,13 +520,13 @@ func (y *yamlWriter) literal(text string, indent int) {
 	case strings.HasSuffix(text, "\n\n") || text == "\n":
 		hints += "+"
 	}
-	y.indicator(hints, true, false, false)
-	y.end("\n")
+	y.indicator(hints, true, false)
+	y.end()
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		if line != "" {
 			y.newline(indent)
 			y.put(line)
 		}
-		y.end("\n")
+		y.end()
 	}
 }

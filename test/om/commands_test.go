@@ -22,7 +22,7 @@ type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
 // commands are what the scripts have beside the standard commands:
 //
 //	code N COMMAND...        the command ends with that exit code
-//	waitfor 5s COMMAND...    the command succeeds within that time
+//	waitfor 30s COMMAND...    the command succeeds within that time
 //	port NAME...             each variable is set to a free port
 //	keep NAME                the variable is set to the standard output, trimmed
 //	field NAME HEADER [ROW]  ... to a cell of the table on the standard output

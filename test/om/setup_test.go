@@ -1,7 +1,6 @@
 package om_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,8 +15,11 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/proc"
 )
 
 // setup gives a script a root of its own, a node name, and a free port for the
@@ -85,31 +87,23 @@ func (r *portRange) take() (int, error) {
 // killUnder kills the processes whose environment names root: those the script
 // started, and no other. It starts again until none is left, for they may fork.
 func killUnder(root string) {
-	for range 20 {
-		pids := under(root)
-		if len(pids) == 0 {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		left, err := proc.Search(ctx, "OSVC_ROOT_PATH="+root)
+		if err == nil && len(left) == 0 {
 			return
 		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		for _, p := range left {
+			h, err := p.Open()
+			if err != nil {
+				continue // it has ended
+			}
+			_ = h.Signal(syscall.SIGKILL)
+			_ = h.WaitGone(ctx)
+			_ = h.Close()
 		}
 	}
-}
-
-func under(root string) []int {
-	mark := []byte("\x00OSVC_ROOT_PATH=" + root + "\x00")
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	var pids []int
-	for _, f := range files {
-		environ, err := os.ReadFile(f)
-		if err != nil || !bytes.Contains(append([]byte{0}, environ...), mark) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // removeGroups removes the control groups of the agent that lived under root.

@@ -155,6 +155,9 @@ func TestNoColourMeansNoHighlight(t *testing.T) {
 			r.out <- watch.Run(t.Context(), s, watch.Options{Title: "ls", Diff: true, Terminal: term}, r.source(answers))
 		}()
 		r.wait(2 * time.Second)
+		if !strings.Contains(r.status(), "diff off") {
+			t.Errorf("status line %s", r.status())
+		}
 		r.press("d")
 
 		r.shows(`

@@ -27,6 +27,8 @@ type table struct {
 	right  []bool
 	cells  []string // row after row
 	widths []int
+
+	physical [][]string // lines of the cells of a row, kept for the next one
 }
 
 // tableText is the text of a cell, painted where colours go.
@@ -318,10 +320,13 @@ func (t *table) row(w *writer, cells []string) {
 }
 
 func (t *table) rows(w *writer, cells []string) {
-	lines := make([][]string, len(cells))
+	if t.physical == nil {
+		t.physical = make([][]string, len(cells))
+	}
+	lines := t.physical
 	height := 0
 	for i, cell := range cells {
-		lines[i] = t.lines(nil, cell, t.widths[i])
+		lines[i] = t.lines(lines[i][:0], cell, t.widths[i])
 		height = max(height, len(lines[i]))
 	}
 	for y := range height {

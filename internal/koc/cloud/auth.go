@@ -26,7 +26,7 @@ func (c *Cloud) Token(ctx context.Context) (Token, error) {
 }
 
 func (c *Cloud) current(ctx context.Context) (*Token, error) {
-	if err := c.start(); err != nil {
+	if err := c.start(ctx); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()

@@ -266,7 +266,7 @@ func signIn(t *testing.T) {
 		id, secret, _ := r.BasicAuth()
 		forms = append(forms, r.Form.Encode()+" "+id+":"+secret)
 		if polls++; r.Form.Get("device_code") != "" && polls == 1 {
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"error":"authorization_pending"}`))
 			return
 		}
@@ -276,7 +276,7 @@ func signIn(t *testing.T) {
 	f.HandleFunc("POST /identity/v3/OS-FEDERATION/identity_providers/corp/protocols/openid/auth", func(w http.ResponseWriter, r *http.Request) {
 		bearer = r.Header.Get("Authorization")
 		w.Header().Set("X-Subject-Token", "unscoped")
-		w.WriteHeader(201)
+		w.WriteHeader(http.StatusCreated)
 		_, _ = w.Write([]byte(`{"token":{}}`))
 	})
 	base := []string{"OS_IDENTITY_PROVIDER", "corp", "OS_PROTOCOL", "openid", "OS_DISCOVERY_ENDPOINT", "http://idp.test/.well-known", "OS_CLIENT_ID", "koc", "OS_CLIENT_SECRET", "cs"}

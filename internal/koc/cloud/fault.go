@@ -6,12 +6,13 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
 
 // Fault is the refusal of a service: an answer with a status that is an error.
-type Fault struct {
+type Fault struct { //nolint:errname // the word of the services for it
 	Service   string // type of the service: "compute"
 	Method    string
 	URL       string
@@ -227,7 +228,7 @@ func printable(text string) string {
 func withoutStatus(text string, status int) string {
 	name := http.StatusText(status)
 	for _, p := range []string{
-		fmt.Sprintf("%d %s", status, name), fmt.Sprintf("%d", status), name,
+		fmt.Sprintf("%d %s", status, name), strconv.Itoa(status), name,
 		"The resource could not be found.", "Access was denied to this resource.", "There was a conflict when trying to complete your request.",
 		"The server could not comply with the request since it is either malformed or otherwise incorrect.",
 	} {

@@ -34,7 +34,7 @@ func (c *Cloud) federate(ctx context.Context, kind string) (*Token, error) {
 
 // lacks is the error of a setting that the auth type needs.
 func (s *settings) lacks(name string) error {
-	k, _ := keyOf(name)
+	k := keyOf(name)
 	return fmt.Errorf("auth type %s needs %s: give %s, %s or %s in clouds.yaml", s.text("auth_type"), strings.ReplaceAll(name, "_", " "), k.flag(), k.envs()[0], name)
 }
 

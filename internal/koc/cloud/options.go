@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -29,6 +30,8 @@ type Options struct {
 
 	// Transport replaces the network; nil is the real one.
 	Transport http.RoundTripper
+
+	limit int64 // of a document, for tests; 0 is maxDocument
 }
 
 // Cloud is a session with one cloud: one identity, one scope, one token at a
@@ -63,6 +66,9 @@ func New(o Options) *Cloud {
 	if o.Version == "" {
 		o.Version = "devel"
 	}
+	if o.limit == 0 {
+		o.limit = maxDocument
+	}
 	return &Cloud{options: o}
 }
 
@@ -74,9 +80,9 @@ func (c *Cloud) Options() Options { return c.options }
 func (c *Cloud) Compat() bool { return c.options.Compat }
 
 // start reads the settings and prepares the transport, once.
-func (c *Cloud) start() error {
+func (c *Cloud) start(ctx context.Context) error {
 	c.begin.Do(func() {
-		if c.settings, c.broken = c.load(); c.broken == nil {
+		if c.settings, c.broken = c.load(ctx); c.broken == nil {
 			c.client, c.broken = c.connect()
 		}
 	})
@@ -85,7 +91,7 @@ func (c *Cloud) start() error {
 
 // Settings returns every effective setting, sorted by its name.
 func (c *Cloud) Settings() ([]Setting, error) {
-	if err := c.start(); err != nil {
+	if err := c.start(context.Background()); err != nil {
 		return nil, err
 	}
 	return c.settings.sorted(), nil
@@ -94,7 +100,7 @@ func (c *Cloud) Settings() ([]Setting, error) {
 // Setting returns one setting by its name in clouds.yaml, "" when it has no
 // value or the settings cannot be read.
 func (c *Cloud) Setting(name string) string {
-	if c.start() != nil {
+	if c.start(context.Background()) != nil {
 		return ""
 	}
 	return c.settings.text(name)

@@ -233,7 +233,7 @@ func redactJSON(path string, body []byte, pretty bool) (string, error) {
 		}
 		values++
 		isName := kind == '{' && n%2 == 0 && token.Kind() == '"'
-		switch token.Kind() {
+		switch token.Kind() { //nolint:exhaustive // null is nothing
 		case '{', '[':
 			names = append(names, "")
 			if token.Kind() == '[' && len(names) > 1 {

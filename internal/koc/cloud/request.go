@@ -61,6 +61,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   io.ReadCloser
+	limit  int64 // of a document
 }
 
 // send adds what identifies the session and the service to a request. A refused
@@ -318,11 +319,11 @@ func (c *Cloud) once(ctx context.Context, k call, body []byte) (*answer, error) 
 		still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		client = &still
 	}
-	response, err := client.Do(request)
+	response, err := client.Do(request) //nolint:bodyclose // the answer owns it
 	if err != nil {
 		return nil, c.unreachable(k, err)
 	}
-	return &answer{call: k, status: response.StatusCode, header: response.Header, body: response.Body}, nil
+	return &answer{call: k, status: response.StatusCode, header: response.Header, body: response.Body, limit: c.options.limit}, nil
 }
 
 func (a *answer) close() { _ = a.body.Close() }
@@ -359,7 +360,7 @@ func (a *answer) decode(into any) error {
 		}
 		return a.rest(watched)
 	}
-	watched.limit = maxDocument
+	watched.limit = a.limit
 	d := json.NewDecoder(watched)
 	d.UseNumber()
 	if err := d.Decode(into); err != nil {
@@ -386,7 +387,7 @@ func (a *answer) rest(w *watched) error {
 func (a *answer) undecoded(err error, w *watched) error {
 	switch {
 	case errors.Is(w.err, errTooLong):
-		return fmt.Errorf("%s: the answer is longer than %d MiB: ask for less, with a filter or --limit", a.name(), maxDocument>>20)
+		return fmt.Errorf("%s: the answer is longer than %d MiB: ask for less, with a filter or --limit", a.name(), a.limit>>20)
 	case w.err != nil && !errors.Is(w.err, io.EOF):
 		return a.cut(w.err)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
@@ -395,8 +396,7 @@ func (a *answer) undecoded(err error, w *watched) error {
 		}
 		return fmt.Errorf("%s: the answer ends in the middle, after %d bytes: what was shown is not all", a.name(), w.n)
 	}
-	var bad *json.SyntaxError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("%s: the answer is no JSON: %w (at byte %d)%s", a.name(), err, bad.Offset, a.kind())
 	}
 	return fmt.Errorf("%s: the answer cannot be read: %w%s", a.name(), err, a.kind())

@@ -160,43 +160,54 @@ func TestATokenThatIsRefusedAgainIsAnError(t *testing.T) {
 	})
 }
 
-// failing answers with errors before it gives way.
+// outcome is an answer, or the lack of one.
+type outcome struct {
+	code   int
+	header http.Header
+	body   func() io.ReadCloser
+	err    error
+}
+
+// failing has outcomes of its own before it gives way.
 type failing struct {
 	http.RoundTripper
 	path string
-	with []func() (*http.Response, error)
+	with []outcome
 	n    int
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.URL.Path, f.path) {
-		if f.n++; f.n <= len(f.with) {
-			response, err := f.with[f.n-1]()
-			if response != nil {
-				response.Request = r
-			}
-			return response, err
-		}
+	if !strings.HasSuffix(r.URL.Path, f.path) {
+		return f.RoundTripper.RoundTrip(r)
 	}
-	return f.RoundTripper.RoundTrip(r)
+	if f.n++; f.n > len(f.with) {
+		return f.RoundTripper.RoundTrip(r)
+	}
+	o := f.with[f.n-1]
+	if o.err != nil {
+		return nil, o.err
+	}
+	response := &http.Response{StatusCode: o.code, Header: o.header, Body: http.NoBody, Request: r}
+	if o.body != nil {
+		response.Body = o.body()
+	}
+	return response, nil
 }
 
-func status(code int, header ...string) func() (*http.Response, error) {
-	return func() (*http.Response, error) {
-		h := http.Header{}
-		for i := 0; i+1 < len(header); i += 2 {
-			h.Set(header[i], header[i+1])
-		}
-		return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(strings.NewReader(""))}, nil
+func status(code int, header ...string) outcome {
+	h := http.Header{}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
 	}
+	return outcome{code: code, header: h}
 }
 
-func reset() (*http.Response, error) { return nil, fmt.Errorf("read: %w", syscall.ECONNRESET) }
+func reset() outcome { return outcome{err: fmt.Errorf("read: %w", syscall.ECONNRESET)} }
 
 func TestWhatIsSafeIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	type answers = []func() (*http.Response, error)
+	type answers = []outcome
 	for _, c := range []struct {
 		name   string
 		method string
@@ -209,7 +220,7 @@ func TestWhatIsSafeIsTriedAgain(t *testing.T) {
 	}{
 		{name: "a read of a busy service", with: answers{status(503), status(429)}, tries: 3},
 		{name: "a read through a broken gateway", with: answers{status(502), status(504)}, tries: 3},
-		{name: "a read whose connection broke", with: answers{reset}, tries: 2},
+		{name: "a read whose connection broke", with: answers{reset()}, tries: 2},
 		{name: "after the pause that is asked for", with: answers{status(429, "Retry-After", "7")}, tries: 2, least: 7 * time.Second},
 		{name: "an old sign of too much", with: answers{status(413, "Retry-After", "1")}, tries: 2, least: time.Second},
 		{name: "but not for ever", with: answers{status(503), status(503), status(503)}, tries: 3, fails: "service unavailable (503)"},
@@ -217,7 +228,7 @@ func TestWhatIsSafeIsTriedAgain(t *testing.T) {
 		{name: "nor an error of the service", with: answers{status(500)}, tries: 1, fails: "(500)"},
 		{name: "nor a body that is too large", with: answers{status(413)}, tries: 1, fails: "(413)"},
 		{name: "nor a post", method: "POST", with: answers{status(503)}, tries: 1, fails: "(503)"},
-		{name: "nor a post whose connection broke", method: "POST", with: answers{reset}, tries: 1, fails: "connection reset"},
+		{name: "nor a post whose connection broke", method: "POST", with: answers{reset()}, tries: 1, fails: "connection reset"},
 		{name: "a deletion that was not begun", method: "DELETE", with: answers{status(429)}, tries: 2},
 		{name: "but not one that may have been", method: "DELETE", with: answers{status(504)}, tries: 1, fails: "(504)"},
 		{name: "nor a stream", method: "PUT", body: strings.NewReader("x"), with: answers{status(429)}, tries: 1, fails: "(429)"},
@@ -310,16 +321,15 @@ func TestAnAnswerThatIsNotWholeIsNeverTakenForOneThatIs(t *testing.T) {
 		{"not JSON", func() io.ReadCloser { return broken(`{"servers": nope}`, io.EOF) }, "application/json", []string{"compute service, GET /compute/v2.1/servers", "no JSON", "at byte"}},
 		{"a page for people", func() io.ReadCloser { return broken(`<html>Sign in</html>`, io.EOF) }, "text/html", []string{"no JSON", `"text/html"`, "is the endpoint that of the service?"}},
 		{"two documents", func() io.ReadCloser { return broken(`{}{}`, io.EOF) }, "application/json", []string{"more follows"}},
-		{"of five gigabytes", func() io.ReadCloser { return io.NopCloser(io.MultiReader(strings.NewReader(`{"a":"`), zeros{})) }, "application/json", []string{"longer than 64 MiB", "--limit"}},
+		{"of five gigabytes", func() io.ReadCloser { return io.NopCloser(io.MultiReader(strings.NewReader(`{"a":"`), zeros{})) }, "application/json", []string{"longer than 1 MiB", "--limit"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			answer := func() (*http.Response, error) {
-				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {c.kind}}, Body: c.body()}, nil
-			}
+			answer := status(200, "Content-Type", c.kind)
+			answer.body = c.body
 			f := newFake()
-			net := &failing{RoundTripper: f, path: "/servers", with: []func() (*http.Response, error){answer, answer}}
-			s := service(t, f.open(openrc(), func(o *cloud.Options) { o.Transport = net }), "compute")
+			net := &failing{RoundTripper: f, path: "/servers", with: []outcome{answer, answer}}
+			s := service(t, f.open(openrc(), func(o *cloud.Options) { o.Transport = net; cloud.SetLimit(o, 1<<20) }), "compute")
 			var into any
 
 			wants(t, s.Do(t.Context(), cloud.Request{Path: "/servers", Into: &into}), c.want...)

@@ -51,7 +51,7 @@ func (s *settings) put(name, value, source string, level int) {
 	if old, ok := s.values[name]; ok && old.level <= level {
 		return
 	}
-	k, _ := keyOf(name)
+	k := keyOf(name)
 	full := name
 	if k.auth {
 		full = "auth." + name
@@ -94,13 +94,13 @@ func (k key) envs() []string {
 	return append([]string{"OS_" + strings.ToUpper(k.name)}, strings.Fields(k.env)...)
 }
 
-func keyOf(name string) (key, bool) {
+func keyOf(name string) key {
 	for _, k := range keys[:] {
 		if k.name == name {
-			return k, true
+			return k
 		}
 	}
-	return key{name: name}, false
+	return key{name: name}
 }
 
 var keys = [...]key{

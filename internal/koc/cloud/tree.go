@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -61,11 +62,12 @@ func (p *parser) value(n *yaml.Node, depth int) (any, error) {
 			list = append(list, v)
 		}
 		return list, nil
+	case yaml.ScalarNode:
+		if n.Tag != "!!null" {
+			return n.Value, nil
+		}
 	}
-	if n.Tag == "!!null" {
-		return nil, nil //nolint:nilnil // null
-	}
-	return n.Value, nil
+	return nil, nil
 }
 
 func (p *parser) mapping(n *yaml.Node, depth int) (any, error) {
@@ -98,9 +100,9 @@ func (p *parser) mapping(n *yaml.Node, depth int) (any, error) {
 // merge lays one mapping over another: mappings are merged, lists joined with
 // those of over first, empty values of over lose.
 func merge(under, over section) section {
-	made := section{}
-	for name, v := range under {
-		made[name] = v
+	made := maps.Clone(under)
+	if made == nil {
+		made = section{}
 	}
 	for name, v := range over {
 		old := made[name]

@@ -15,8 +15,7 @@ import (
 
 // unreachable says why a request got no answer.
 func (c *Cloud) unreachable(k call, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	where := k.url

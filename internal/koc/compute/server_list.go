@@ -249,10 +249,10 @@ func (l *serverListing) print(ctx context.Context, q url.Values) error {
 	columns := l.columns(embedded)
 	needed := l.attributes(columns, needs)
 	if !l.noLookup {
-		if needed("image") && l.wants(columns, "Image", "Image Name") {
+		if has(needed, "image") && l.wants(columns, "Image", "Image Name") {
 			l.images = l.lookup(ctx, "image", "images", l.c.Given("image"))
 		}
-		if !embedded && needed("flavor") && l.wants(columns, "Flavor", "Flavor Name") {
+		if !embedded && has(needed, "flavor") && l.wants(columns, "Flavor", "Flavor Name") {
 			l.flavors = l.lookup(ctx, "compute", "flavors", l.c.Given("flavor"))
 		}
 	}
@@ -275,6 +275,11 @@ func (l *serverListing) print(ctx context.Context, q url.Values) error {
 		}
 	}
 	return l.explained(noun.PrintList(l.c, columns, objects))
+}
+
+func has(needed noun.Wanted, name string) bool {
+	_, ok := needed[name]
+	return ok
 }
 
 // explained says what a refusal may come from.
@@ -320,33 +325,36 @@ func kept(objects iter.Seq2[noun.Object, error], limit int, keep func(noun.Objec
 }
 
 // attributes says which attributes of a server the run looks at.
-func (l *serverListing) attributes(columns []noun.Column, also []string) func(string) bool {
-	needed := map[string]bool{}
+func (l *serverListing) attributes(columns []noun.Column, also []string) noun.Wanted {
+	inner := map[string]noun.Wanted{
+		"addresses":       {"*": {"addr": nil}},
+		"flavor":          {"id": nil, "original_name": nil},
+		"image":           {"id": nil},
+		"security_groups": {"name": nil},
+	}
+	needed := noun.Wanted{}
 	for _, name := range also {
-		needed[name] = true
+		needed[name] = nil
 	}
 	for _, col := range columns {
 		if !l.c.Output.Wants(render.Column{Title: col.Title, Hidden: col.OptIn}) {
 			continue
 		}
-		needed[col.Attr] = true
-		for _, name := range col.Needs {
-			needed[name] = true
+		for _, name := range append([]string{col.Attr}, col.Needs...) {
+			needed[name] = inner[name]
 		}
 	}
 	if l.long && l.atLeast("2.16") {
-		needed["host_status"] = true
+		needed["host_status"] = nil
 	}
-	return func(name string) bool { return needed[name] }
+	delete(needed, "")
+	return needed
 }
 
 // onlyNames reports whether the short listing tells enough.
-func onlyNames(needed func(string) bool) bool {
-	for _, name := range [...]string{
-		"status", "addresses", "image", "flavor", "created", "OS-EXT-AZ:availability_zone", "OS-EXT-SRV-ATTR:host", "OS-EXT-STS:task_state",
-		"OS-EXT-STS:power_state", "tenant_id", "user_id", "security_groups", "metadata", "host_status",
-	} {
-		if needed(name) {
+func onlyNames(needed noun.Wanted) bool {
+	for name := range needed {
+		if name != "id" && name != "name" {
 			return false
 		}
 	}
@@ -557,7 +565,7 @@ func (l *serverListing) allNames(ctx context.Context, service, kind string) map[
 		}
 		q = url.Values{"limit": {"1000"}}
 	}
-	for o, err := range noun.Pages(ctx, s, "/"+kind, q, kind, 0, func(name string) bool { return name == "id" || name == "name" }) {
+	for o, err := range noun.Pages(ctx, s, "/"+kind, q, kind, 0, noun.Wanted{"id": nil, "name": nil}) {
 		if err != nil {
 			break
 		}

@@ -126,7 +126,7 @@ func (s *servers) fields(ctx context.Context, o noun.Object) []render.Field {
 	if _, has := o.Lookup("image"); !has {
 		out = append(out, render.Field{Name: "image", Value: bootedFromVolume})
 	}
-	slices.SortStableFunc(out, func(a, b render.Field) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, compareFields)
 	return out
 }
 
@@ -210,8 +210,11 @@ func powerCell(v any) render.Cell {
 
 // networksCell shows the addresses of each network. Ours are in the order of the
 // service, those of the openstack client are sorted.
-func networksCell(c *command.Call, v any) render.Cell {
+func networksCell(c *command.Call, v any) any {
 	addresses, _ := v.(render.Ordered)
+	if !c.Compat() {
+		return joinNetworks(addresses)
+	}
 	networks := make(render.Ordered, 0, len(addresses))
 	for _, n := range addresses {
 		list, _ := n.Value.([]any)
@@ -224,30 +227,32 @@ func networksCell(c *command.Call, v any) render.Cell {
 		networks = append(networks, render.Field{Name: n.Name, Value: addrs})
 	}
 	if len(networks) > 1 {
-		slices.SortStableFunc(networks, func(a, b render.Field) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(networks, compareFields)
 	}
-	if c.Compat() {
-		return render.DictListCell(networks)
-	}
-	return render.Cell{Machine: networks, Format: joinNetworks}
+	return render.DictListCell(networks)
 }
 
-func joinNetworks(v any) any {
-	networks, _ := v.(render.Ordered)
-	var b strings.Builder
+// joinNetworks is the text of the addresses: net=ip, ip; net2=ip.
+func joinNetworks(networks render.Ordered) string {
+	if len(networks) > 1 && !slices.IsSortedFunc(networks, compareFields) {
+		networks = slices.SortedStableFunc(slices.Values(networks), compareFields)
+	}
+	b := make([]byte, 0, 96)
 	for i, n := range networks {
 		if i > 0 {
-			b.WriteString("; ")
+			b = append(b, "; "...)
 		}
-		b.WriteString(n.Name)
-		b.WriteByte('=')
-		addrs, _ := n.Value.([]string)
-		for j, a := range addrs {
+		b = append(append(b, n.Name...), '=')
+		list, _ := n.Value.([]any)
+		for j, item := range list {
 			if j > 0 {
-				b.WriteString(", ")
+				b = append(b, ", "...)
 			}
-			b.WriteString(a)
+			inner, _ := item.(render.Ordered)
+			b = append(b, noun.Object(inner).Text("addr")...)
 		}
 	}
-	return b.String()
+	return string(b)
 }
+
+func compareFields(a, b render.Field) int { return strings.Compare(a.Name, b.Name) }

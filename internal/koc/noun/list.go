@@ -132,7 +132,7 @@ func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 	if n.Select != "" && needed != nil {
 		query[n.Select] = slices.Sorted(maps.Keys(needed))
 	}
-	objects := n.pages(ctx, c, query, pageLimit, needed.keep())
+	objects := n.pages(ctx, c, query, pageLimit, needed)
 	if l.Keep != nil {
 		objects = filter(objects, limit, func(o Object) bool { return l.Keep(c, o) })
 	}
@@ -196,18 +196,27 @@ func Pick(c *command.Call, columns []Column) []Column {
 // PrintList prints objects by their columns.
 func PrintList(c *command.Call, columns []Column, objects iter.Seq2[Object, error]) error {
 	heads := make([]render.Column, len(columns))
+	looked := make([]bool, len(columns))
 	for i, col := range columns {
 		heads[i] = render.Column{Title: col.Title, Hidden: col.OptIn}
+		looked[i] = c.Output.Wants(heads[i])
 	}
+	var slab []any
 	return c.List(heads, func(yield func([]any, error) bool) {
 		for o, err := range objects {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			row := make([]any, len(columns))
+			if len(slab) < len(columns) {
+				slab = make([]any, 64*len(columns))
+			}
+			row := slab[:len(columns):len(columns)]
+			slab = slab[len(columns):]
 			for i := range columns {
-				row[i] = columns[i].cell(o)
+				if looked[i] {
+					row[i] = columns[i].cell(o)
+				}
 			}
 			if !yield(row, nil) {
 				return
@@ -227,28 +236,14 @@ func (col *Column) cell(o Object) any {
 	return v
 }
 
-// wanted are names of attributes; nil is all there are.
-type wanted map[string]bool
-
-func (w wanted) keep() func(string) bool {
-	if w == nil {
-		return nil
-	}
-	return func(name string) bool { return w[name] }
-}
-
 // projection says which attributes the columns of the run look at.
-func projection(c *command.Call, columns []Column, also []string, keeps bool) wanted {
+func projection(c *command.Call, columns []Column, also []string, keeps bool) Wanted {
 	if keeps && also == nil {
 		return nil
 	}
-	needed := wanted{}
-	need := func(attr string) {
-		head, _, _ := strings.Cut(attr, ".")
-		needed[head], needed[attr] = true, true // a name may have dots of its own
-	}
+	needed := Wanted{}
 	for _, attr := range also {
-		need(attr)
+		needed.need(attr)
 	}
 	for _, col := range columns {
 		if !c.Output.Wants(render.Column{Title: col.Title, Hidden: col.OptIn}) {
@@ -258,13 +253,31 @@ func projection(c *command.Call, columns []Column, also []string, keeps bool) wa
 			return nil
 		}
 		if col.Attr != "" {
-			need(col.Attr)
+			needed.need(col.Attr)
 		}
 		for _, attr := range col.Needs {
-			need(attr)
+			needed.need(attr)
 		}
 	}
 	return needed
+}
+
+// need adds the attribute at a path.
+func (w Wanted) need(path string) {
+	w[path] = nil // a name may have dots of its own
+	head, rest, nested := strings.Cut(path, ".")
+	if !nested {
+		return
+	}
+	inner, had := w[head]
+	if had && inner == nil {
+		return // all of it is wanted already
+	}
+	if inner == nil {
+		inner = Wanted{}
+		w[head] = inner
+	}
+	inner.need(rest)
 }
 
 func filter(objects iter.Seq2[Object, error], limit int, keep func(Object) bool) iter.Seq2[Object, error] {

@@ -139,12 +139,12 @@ func (n Noun) All(ctx context.Context, c *command.Call, query url.Values) iter.S
 	return n.pages(ctx, c, query, 0, nil)
 }
 
-func (n Noun) pages(ctx context.Context, c *command.Call, query url.Values, limit int, keep func(string) bool) iter.Seq2[Object, error] {
+func (n Noun) pages(ctx context.Context, c *command.Call, query url.Values, limit int, wanted Wanted) iter.Seq2[Object, error] {
 	s, err := n.Open(ctx, c)
 	if err != nil {
 		return func(yield func(Object, error) bool) { yield(nil, err) }
 	}
-	return Pages(ctx, s, n.Path, query, n.keys(), limit, keep)
+	return Pages(ctx, s, n.Path, query, n.keys(), limit, wanted)
 }
 
 // Find returns the one thing that a reference, an id or a name, stands for. query

@@ -1,6 +1,7 @@
 package noun
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -162,22 +163,11 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 }
 
 // UnmarshalJSON reads an object.
-func (o *Object) UnmarshalJSON(text []byte) error {
-	v, err := decodeValue(jsontext.NewDecoder(strings.NewReader(string(text)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)))
-	if err != nil {
-		return err
-	}
-	inner, ok := v.(render.Ordered)
-	if !ok && v != nil {
-		return fmt.Errorf("expected a JSON object, got %T", v)
-	}
-	*o = Object(inner)
-	return nil
-}
+func (o *Object) UnmarshalJSON(text []byte) error { return o.DecodeFrom(bytes.NewReader(text)) }
 
 // DecodeFrom reads one object from a stream, as the session of koc does.
 func (o *Object) DecodeFrom(r io.Reader) error {
-	v, err := decodeValue(newDecoder(r))
+	v, err := newDecoder(r).value(nil)
 	if err != nil {
 		return err
 	}
@@ -187,86 +177,4 @@ func (o *Object) DecodeFrom(r io.Reader) error {
 	}
 	*o = Object(inner)
 	return nil
-}
-
-func newDecoder(r io.Reader) *jsontext.Decoder {
-	return jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
-// decodeValue reads the next value, whatever it is.
-func decodeValue(d *jsontext.Decoder) (any, error) {
-	switch d.PeekKind() {
-	case '{':
-		return decodeObject(d, nil)
-	case '[':
-		if _, err := d.ReadToken(); err != nil {
-			return nil, err
-		}
-		list := []any{}
-		for d.PeekKind() != ']' {
-			v, err := decodeValue(d)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		_, err := d.ReadToken()
-		return list, err
-	default:
-		t, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		switch t.Kind() {
-		case 'n':
-			return nil, nil
-		case 't', 'f':
-			return t.Bool(), nil
-		case '"':
-			return t.String(), nil
-		default:
-			return number(t.String()), nil
-		}
-	}
-}
-
-// decodeObject reads an object, only the names that keep accepts; nil keeps all.
-func decodeObject(d *jsontext.Decoder, keep func(string) bool) (render.Ordered, error) {
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	o := render.Ordered{}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		key := name.String()
-		if keep != nil && !keep(key) {
-			if err := d.SkipValue(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		v, err := decodeValue(d)
-		if err != nil {
-			return nil, err
-		}
-		o = append(o, render.Field{Name: key, Value: v})
-	}
-	_, err := d.ReadToken()
-	return o, err
-}
-
-func number(text string) any {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n
-	}
-	if !strings.ContainsAny(text, ".eE") {
-		return json.Number(text)
-	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return f
-	}
-	return json.Number(text)
 }

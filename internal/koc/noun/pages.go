@@ -2,43 +2,45 @@ package noun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/url"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
 )
 
 // page is one page of a list, decoded in one pass: of the items only the
-// attributes that keep accepts, and the link to the next page, in whichever of
-// the shapes of the services it comes.
+// attributes that are wanted, handed on a batch at a time, and the link to the
+// next page, in whichever of the shapes of the services it comes.
 //
 //	{"servers": [...], "servers_links": [{"rel": "next", "href": URL}]}   nova, cinder, neutron
 //	{"images": [...], "next": "/v2/images?marker=..."}                    glance
 //	{"users": [...], "links": {"next": URL or null}}                      keystone
 type page struct {
-	keys  string
-	keep  func(string) bool
-	items []Object
-	next  string
-	seen  bool
+	keys   string
+	wanted Wanted
+	emit   func([]Object) error
+	count  int
+	next   string
+	seen   bool
 }
+
+// batch is how many items are handed on together.
+const batch = 64
 
 // DecodeFrom implements the decoding of the session.
 func (p *page) DecodeFrom(r io.Reader) error {
 	d := newDecoder(r)
-	p.items, p.next, p.seen = nil, "", false
 	if p.keys == "" {
 		if d.PeekKind() == '[' {
 			p.seen = true
 			return p.decodeItems(d)
 		}
-		return fmt.Errorf("expected a list")
+		return errors.New("expected a list")
 	}
 	if t, err := d.ReadToken(); err != nil {
 		return err
@@ -46,11 +48,10 @@ func (p *page) DecodeFrom(r io.Reader) error {
 		return fmt.Errorf("expected an object with the list %q", p.keys)
 	}
 	for d.PeekKind() != '}' {
-		t, err := d.ReadToken()
+		name, err := d.name()
 		if err != nil {
 			return err
 		}
-		name := t.String()
 		switch {
 		case name == p.keys:
 			p.seen = true
@@ -58,7 +59,7 @@ func (p *page) DecodeFrom(r io.Reader) error {
 				return err
 			}
 		case name == "next", name == "links", name == p.keys+"_links":
-			v, err := decodeValue(d)
+			v, err := d.value(nil)
 			if err != nil {
 				return err
 			}
@@ -80,7 +81,7 @@ func (p *page) DecodeFrom(r io.Reader) error {
 	return nil
 }
 
-func (p *page) decodeItems(d *jsontext.Decoder) error {
+func (p *page) decodeItems(d *decoder) error {
 	if d.PeekKind() == 'n' {
 		return d.SkipValue()
 	}
@@ -89,23 +90,35 @@ func (p *page) decodeItems(d *jsontext.Decoder) error {
 	} else if t.Kind() != '[' {
 		return fmt.Errorf("%q is no list", p.keys)
 	}
+	var items []Object
 	for d.PeekKind() != ']' {
-		if d.PeekKind() != '{' { // a list of bare values: types, names
-			v, err := decodeValue(d)
-			if err != nil {
-				return err
-			}
-			p.items = append(p.items, Object{{Name: "", Value: v}})
-			continue
-		}
-		o, err := decodeObject(d, p.keep)
+		o, err := d.item(p.wanted)
 		if err != nil {
 			return err
 		}
-		p.items = append(p.items, Object(o))
+		items = append(items, o)
+		p.count++
+		if len(items) == batch {
+			if err := p.emit(items); err != nil {
+				return err
+			}
+			items = make([]Object, 0, batch)
+		}
 	}
-	_, err := d.ReadToken()
-	return err
+	if _, err := d.ReadToken(); err != nil || len(items) == 0 {
+		return err
+	}
+	return p.emit(items)
+}
+
+// item reads an item of a list: an object, or a bare value, as of types and names.
+func (d *decoder) item(w Wanted) (Object, error) {
+	if d.PeekKind() == '{' {
+		o, err := d.object(w)
+		return Object(o), err
+	}
+	v, err := d.value(nil)
+	return Object{{Name: "", Value: v}}, err
 }
 
 func nextLink(name string, v any) string {
@@ -127,56 +140,88 @@ func nextLink(name string, v any) string {
 }
 
 // Pages lists the items of all pages of a path: the query is sent with the first
-// request, the links of the service lead on. The next page is fetched while the
-// current one is consumed. Of each item only the attributes that keep accepts
-// are decoded; nil keeps all. limit ends the list early; 0 is none.
-func Pages(ctx context.Context, s cloud.Service, path string, query url.Values, keys string, limit int, keep func(string) bool) iter.Seq2[Object, error] {
+// request, the links of the service lead on. Items are consumed while those after
+// them are read. Of each item only the attributes that are wanted are decoded.
+// limit ends the list early; 0 is none.
+func Pages(ctx context.Context, s cloud.Service, path string, query url.Values, keys string, limit int, wanted Wanted) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		type fetched struct {
-			page page
-			err  error
-		}
-		fetch := func(r cloud.Request) <-chan fetched {
-			c := make(chan fetched, 1)
-			go func() {
-				f := fetched{page: page{keys: keys, keep: keep}}
-				r.Into = &f.page
-				f.err = s.Do(ctx, r)
-				c <- f
-			}()
-			return c
-		}
-		count := 0
-		seen := map[string]bool{}
-		pending := fetch(cloud.Request{Path: path, Query: query})
-		for pending != nil {
-			got := <-pending
-			pending = nil
-			if got.err != nil {
-				yield(nil, got.err)
+		inner, cancel := context.WithCancel(ctx)
+		l := &listing{s: s, path: path, keys: keys, limit: limit, wanted: wanted, found: make(chan found, 4)}
+		go l.read(inner, cloud.Request{Path: path, Query: query})
+		defer func() {
+			cancel()
+			for range l.found { // until the reader has ended
+			}
+		}()
+		for f := range l.found {
+			if f.err != nil {
+				yield(nil, f.err)
 				return
 			}
-			full := limit > 0 && count+len(got.page.items) >= limit
-			if next := got.page.next; next != "" && len(got.page.items) > 0 && !full {
-				if seen[next] {
-					yield(nil, fmt.Errorf("the list %s goes in circles: its page %s came twice", path, next))
-					return
-				}
-				seen[next] = true
-				pending = fetch(follow(s, next))
-			}
-			for _, o := range got.page.items {
-				if limit > 0 && count >= limit {
-					return
-				}
-				count++
+			for _, o := range f.items {
 				if !yield(o, nil) {
 					return
 				}
 			}
 		}
+		if err := ctx.Err(); err != nil { // which may have ended the list
+			yield(nil, err)
+		}
+	}
+}
+
+// listing reads the pages of a list.
+type listing struct {
+	s          cloud.Service
+	path, keys string
+	limit      int
+	wanted     Wanted
+	found      chan found
+}
+
+// found is some items of a list, or why there are no more.
+type found struct {
+	items []Object
+	err   error
+}
+
+func (l *listing) read(ctx context.Context, r cloud.Request) {
+	defer close(l.found)
+	send := func(f found) error {
+		select {
+		case l.found <- f:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	seen := map[string]bool{}
+	count := 0
+	for {
+		p := page{keys: l.keys, wanted: l.wanted, emit: func(items []Object) error {
+			if l.limit > 0 {
+				items = items[:min(len(items), l.limit-count)]
+			}
+			count += len(items)
+			if len(items) == 0 {
+				return nil
+			}
+			return send(found{items: items})
+		}}
+		r.Into = &p
+		if err := l.s.Do(ctx, r); err != nil {
+			_ = send(found{err: err})
+			return
+		}
+		if p.next == "" || p.count == 0 || l.limit > 0 && count >= l.limit {
+			return
+		}
+		if seen[p.next] {
+			_ = send(found{err: fmt.Errorf("the list %s goes in circles: its page %s came twice", l.path, p.next)})
+			return
+		}
+		seen[p.next] = true
+		r = follow(l.s, p.next)
 	}
 }
 

@@ -59,6 +59,7 @@ func (c *Cloud) network() (*http.Transport, error) {
 		TLSHandshakeTimeout:   30 * time.Second,
 		ResponseHeaderTimeout: silence,
 		ExpectContinueTimeout: time.Second,
+		ReadBufferSize:        32 << 10, // lists are megabytes long
 		TLSClientConfig:       config,
 	}, nil
 }

@@ -116,7 +116,7 @@ var ErrExecuting = errors.New("process is being executed")
 // [os.ErrNotExist]. The end of an execution is waited for, a second at most: then it
 // is [ErrExecuting].
 func Environ(ctx context.Context, pid int) (env []string, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), scanWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), executionWait)
 	defer cancel()
 	_ = retry.Until(ctx, settling(), func(context.Context) (bool, error) { // the error is that of environ
 		env, err = environ(pid)

@@ -226,7 +226,7 @@ func TestNobodyEscapes(t *testing.T) {
 			tag := "PROC_TEST_ESCAPE=" + file
 			leader, _ := spawn(t, `exec "$PROC_TEST_FILE"`, tag, "PROC_TEST_FILE="+file)
 
-			for i := range 30 {
+			for i := range 20 {
 				found, err := proc.Search(t.Context(), tag)
 				if err != nil || len(found) == 0 {
 					t.Fatalf("search %d: nothing found, %v", i, err)

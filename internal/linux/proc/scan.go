@@ -26,8 +26,12 @@ const (
 	unknown
 )
 
-// scanWait is how long a scan waits for what it does not know.
-const scanWait = time.Second
+const (
+	// scanWait is how long a scan may take.
+	scanWait = 10 * time.Second
+	// executionWait is how long the end of an execution is waited for.
+	executionWait = time.Second
+)
 
 func settling() retry.Policy {
 	return retry.Policy{Interval: time.Millisecond, Max: 20 * time.Millisecond}
@@ -43,22 +47,21 @@ var ErrRestless = errors.New("processes come and go so fast that not all of them
 func scan(ctx context.Context, look func(pid int) verdict) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), scanWait)
 	defer cancel()
-	s := round{look: look, seen: map[int]bool{}}
+	began := time.Now()
+	r := round{look: look, seen: map[int]bool{}}
 	err := retry.Until(ctx, settling(), func(ctx context.Context) (bool, error) {
-		for again := true; again && ctx.Err() == nil; again = s.missed {
-			if err := s.run(); err != nil {
+		for again := true; again && ctx.Err() == nil; again = r.missed {
+			if err := r.run(); err != nil {
 				return false, fmt.Errorf("look at every process: %w", err)
 			}
 		}
-		return !s.missed && !s.hidden, nil
+		// Who does not show for so long is left out, and nobody else.
+		return !r.missed && (!r.hidden || time.Since(began) > executionWait), nil
 	})
-	if ctx.Err() == nil || err == nil {
-		return err
-	}
-	if s.missed {
+	if err != nil && ctx.Err() != nil {
 		return ErrRestless
 	}
-	return nil // nobody was missed but who does not show
+	return err
 }
 
 // round looks at the processes that are not known yet.

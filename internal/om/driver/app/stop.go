@@ -75,9 +75,8 @@ func (a *simple) patience(ctx context.Context) time.Duration {
 
 // terminate ends the processes that find finds, those they fork meanwhile included.
 func (a *simple) terminate(ctx context.Context, patience time.Duration, find func(ctx context.Context) ([]proc.Identity, error)) error {
-	soft, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
+	soft := ctx
+	for first := true; ; first = false {
 		m, err := find(ctx)
 		if err != nil || len(m) == 0 {
 			return err
@@ -85,6 +84,11 @@ func (a *simple) terminate(ctx context.Context, patience time.Duration, find fun
 		held, err := hold(m)
 		if err != nil {
 			return err
+		}
+		if first { // the time to find them is not theirs
+			var cancel context.CancelFunc
+			soft, cancel = context.WithTimeout(ctx, patience)
+			defer cancel()
 		}
 		left, err := a.round(soft, held)
 		if err == nil && len(left) > 0 {
@@ -96,11 +100,11 @@ func (a *simple) terminate(ctx context.Context, patience time.Duration, find fun
 	}
 }
 
-// round sends TERM and waits. It returns those that did not end in time; an
-// error when the action itself is interrupted.
+// round sends TERM, whatever time is left, and waits. It returns those that did not
+// end in time; an error when the action itself is interrupted.
 func (a *simple) round(soft context.Context, held []*proc.Handle) (left []*proc.Handle, err error) {
 	for _, h := range held {
-		if soft.Err() != nil {
+		if errors.Is(soft.Err(), context.Canceled) {
 			break
 		}
 		a.env.Infof("send termination signal to process %d", h.Identity().Pid)

@@ -163,6 +163,9 @@ func quotaShow() command.Command {
 func runQuotaShow(ctx context.Context, c *command.Call) error {
 	ref := c.Text("<project/class>")
 	id, name := ref, ""
+	if c.Is("class") && ref == "" {
+		return program.Usage("name the class whose quotas to show")
+	}
 	if !c.Is("class") {
 		var err error
 		if id, name, err = owner(ctx, c, ref); err != nil {
@@ -285,7 +288,7 @@ func quotaDetail(ctx context.Context, c *command.Call, service string) error {
 	var rows [][]any
 	for _, f := range o {
 		detail, ok := f.Value.(render.Ordered)
-		if !ok {
+		if !ok || f.Name == "trunk" && c.Compat() {
 			continue
 		}
 		d := noun.Object(detail)
@@ -296,7 +299,12 @@ func quotaDetail(ctx context.Context, c *command.Call, service string) error {
 		rows = append(rows, []any{cmp.Or(long[f.Name], f.Name), used, d.Get("reserved"), d.Get("limit")})
 	}
 	if service == "network" {
-		slices.SortFunc(rows, func(a, b []any) int { return cmp.Compare(noun.Text(a[0]), noun.Text(b[0])) })
+		order := []string{
+			"floating_ips", "networks", "ports", "rbac_policies", "routers", "subnets", "subnet_pools", "security_group_rules", "security_groups", "trunk",
+		}
+		slices.SortFunc(rows, func(a, b []any) int {
+			return cmp.Compare(slices.Index(order, noun.Text(a[0])), slices.Index(order, noun.Text(b[0])))
+		})
 	}
 	return c.List([]render.Column{{Title: "Resource"}, {Title: "In Use"}, {Title: "Reserved"}, {Title: "Limit"}}, render.Rows(rows))
 }

@@ -51,7 +51,15 @@ func runVersions(ctx context.Context, c *command.Call) error {
 			}
 		}
 	}
-	slices.SortStableFunc(ends, func(a, b endpoint) int { return cmp.Compare(a.region, b.region) })
+	var faces []string
+	for _, e := range ends {
+		if !slices.Contains(faces, e.face) {
+			faces = append(faces, e.face)
+		}
+	}
+	slices.SortStableFunc(ends, func(a, b endpoint) int {
+		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(slices.Index(faces, a.face), slices.Index(faces, b.face)))
+	})
 	found := make([][][]any, len(ends))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
@@ -63,6 +71,7 @@ func runVersions(ctx context.Context, c *command.Call) error {
 					return ctx.Err()
 				}
 				c.Notef("versions of the %s service not read: %v\n", e.service, err)
+				versions = [][]any{versionOfAddress(e)}
 			}
 			found[i] = versions
 			return nil
@@ -137,6 +146,19 @@ func versionRow(e endpoint, root string, v noun.Object) []any {
 		return nil
 	}
 	return []any{e.region, e.service, number, status, href, micro("min_version"), micro("max_version", "version")}
+}
+
+// versionOfAddress is what the address of an endpoint tells of its version.
+func versionOfAddress(e endpoint) []any {
+	version := any(nil)
+	rest := strings.TrimPrefix(e.url, aboveVersion(e.url)+"/v")
+	if number, _, _ := strings.Cut(rest, "/"); rest != e.url && number != "" {
+		if !strings.Contains(number, ".") {
+			number += ".0"
+		}
+		version = number
+	}
+	return []any{e.region, e.service, version, "CURRENT", e.url, nil, nil}
 }
 
 // aboveVersion is the address without the path from its version on.

@@ -2,7 +2,6 @@ package noun
 
 import (
 	"context"
-	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
@@ -21,15 +20,12 @@ func Location(ctx context.Context, c *command.Call) (any, error) {
 		}
 		return s
 	}
-	project := render.Ordered{
+	project := render.Munch{
 		{Name: "id", Value: text(token.ProjectID)}, {Name: "name", Value: text(token.ProjectName)},
 		{Name: "domain_id", Value: text(c.Cloud.Setting("project_domain_id"))}, {Name: "domain_name", Value: text(c.Cloud.Setting("project_domain_name"))},
 	}
-	place := render.Ordered{
-		{Name: "cloud", Value: text(c.Cloud.Setting("cloud"))}, {Name: "region_name", Value: text(c.Cloud.Region())}, {Name: "zone", Value: nil},
-	}
-	return render.Cell{
-		Human:   "Munch(" + strings.TrimSuffix(render.Repr(place), "}") + ", 'project': Munch(" + render.Repr(project) + ")})",
-		Machine: append(place, render.Field{Name: "project", Value: project}),
+	return render.Munch{
+		{Name: "cloud", Value: text(c.Cloud.Name())}, {Name: "region_name", Value: text(c.Cloud.Region())}, {Name: "zone", Value: nil},
+		{Name: "project", Value: project},
 	}, nil
 }

@@ -59,6 +59,9 @@ func appendRepr(b []byte, v any) []byte {
 		return append(b, ']')
 	}
 	pairs, _ := pairsOf(v)
+	if _, ok := v.(Munch); ok {
+		return append(appendRepr(append(b, "Munch("...), Ordered(pairs)), ')')
+	}
 	b = append(b, '{')
 	for i, pair := range pairs {
 		if i > 0 {

@@ -156,6 +156,8 @@ func pairsOf(v any) ([]Field, bool) {
 		return m, true
 	case []Field:
 		return m, true
+	case Munch:
+		return m, true
 	case map[string]any:
 		pairs := make([]Field, 0, len(m))
 		for _, k := range slices.Sorted(maps.Keys(m)) {

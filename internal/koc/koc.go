@@ -4,6 +4,8 @@ package koc
 
 import (
 	"context"
+	"io"
+	"log"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
@@ -12,6 +14,9 @@ import (
 
 // Main runs the program and exits.
 func Main(version string) {
+	// The HTTP client of the standard library has something to say of services that
+	// send more than they should. Nobody here can do anything about it.
+	log.SetOutput(io.Discard)
 	program.Main("koc", func(ctx context.Context, p program.Process) int {
 		return New(version).Run(ctx, p)
 	})
@@ -23,7 +28,7 @@ func New(version string) *command.Program {
 		Name:     "koc",
 		Version:  version,
 		Short:    "OpenStack from the command line",
-		Services: Services(),
+		Services: Services,
 		Open:     func(c *command.Call) (*cloud.Cloud, error) { return cloud.New(options(c, version)), nil },
 	}
 }

@@ -363,10 +363,10 @@ func (c *Cloud) issue(ctx context.Context, keystone string, auth object) (*Token
 // whoWasRefused adds where the refused credentials came from.
 func (c *Cloud) whoWasRefused(err error) error {
 	var f *Fault
-	if !errors.As(err, &f) || f.Status != http.StatusUnauthorized {
-		return err
-	}
 	s := c.settings
+	if !errors.As(err, &f) || f.Status != http.StatusUnauthorized && (f.Status != http.StatusNotFound || s.authType() != "token") {
+		return err // keystone does not find a token that it does not know
+	}
 	what := "password"
 	switch s.authType() {
 	case "token":

@@ -19,7 +19,7 @@ func (p *Program) builtin() Service {
 }
 
 // All are the services of the program, with the commands about itself.
-func (p *Program) All() []Service { return append(slices.Clone(p.Services), p.builtin()) }
+func (p *Program) All() []Service { return append(p.Services(), p.builtin()) }
 
 func helpCommand() Command {
 	return Command{

@@ -26,7 +26,8 @@ type Program struct {
 	Name     string // koc
 	Version  string
 	Short    string
-	Services []Service
+	// Services lists the commands. Nothing is asked of them for --version.
+	Services func() []Service
 	// Open makes the session of a run. It is called for every command; nothing is
 	// asked of the cloud before the command does.
 	Open func(c *Call) (*cloud.Cloud, error)
@@ -90,8 +91,11 @@ func (r *invocation) run(ctx context.Context) error {
 	if v := r.proc.Env("KOC_COMPAT"); v != "" && v != "koc" && v != "openstack" {
 		return Reject("KOC_COMPAT=%q: expected koc or openstack", v)
 	}
-	if args[0] == completing {
+	switch {
+	case args[0] == completing:
 		return r.complete(ctx, args[1:])
+	case len(args) == 1 && args[0] == "--version":
+		return r.printVersion()
 	}
 	globals := Globals()
 	s := &scanner{tree: r.entries(), globals: scanning(globals), cliff: r.voice == render.OpenStack}

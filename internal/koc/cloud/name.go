@@ -1,9 +1,10 @@
 package cloud
 
-// Name is the cloud of clouds.yaml that is used, "" when there is none or the
-// session has not begun.
+import "context"
+
+// Name is the cloud of clouds.yaml that is used, "" when there is none.
 func (c *Cloud) Name() string {
-	if c.settings == nil {
+	if c.start(context.Background()) != nil {
 		return ""
 	}
 	return c.settings.cloud

@@ -193,8 +193,15 @@ func Pick(c *command.Call, columns []Column) []Column {
 	return out
 }
 
-// PrintList prints objects by their columns.
+// PrintList prints objects by their columns. Nothing is printed when the first of
+// them is an error.
 func PrintList(c *command.Call, columns []Column, objects iter.Seq2[Object, error]) error {
+	next, stop := iter.Pull2(objects)
+	defer stop()
+	o, err, more := next()
+	if err != nil {
+		return err
+	}
 	heads := make([]render.Column, len(columns))
 	looked := make([]bool, len(columns))
 	for i, col := range columns {
@@ -203,7 +210,7 @@ func PrintList(c *command.Call, columns []Column, objects iter.Seq2[Object, erro
 	}
 	var slab []any
 	return c.List(heads, func(yield func([]any, error) bool) {
-		for o, err := range objects {
+		for ; more; o, err, more = next() {
 			if err != nil {
 				yield(nil, err)
 				return

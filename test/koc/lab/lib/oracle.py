@@ -75,8 +75,13 @@ def warm():
 
 def forget():
     """Undo what the client keeps in its modules for the life of a process that runs one command."""
+    from openstackclient.common import clientmanager
     from openstackclient.compute import client as compute
     from openstackclient.volume import client as volume
+    for c in clientmanager.ClientManager.__mro__:
+        for v in vars(c).values():
+            if type(v).__name__ == 'ClientCache':
+                v._handle = None        # the client of a service
     compute._compute_api_version = None
     volume._volume_api_version = None
     volume.API_VERSIONS = {v: 'cinderclient.v%s.client.Client' % v for v in '123'}
@@ -86,6 +91,7 @@ def run(argv):
     """One command in this process: exit code, standard output and standard error (bytes)."""
     import logging
     forget()
+    sys.argv = ['openstack']
     saved = os.dup(1), os.dup(2)
     fds = os.memfd_create('out'), os.memfd_create('err')
     sys.stdout.flush()

@@ -81,8 +81,11 @@ func (s *settings) authType() string {
 		if rest, ok := strings.CutPrefix(t, "v3"); ok {
 			t = rest
 		}
-		if t == "noauth" {
+		switch t {
+		case "noauth":
 			t = "none"
+		case "token_endpoint":
+			t = "admin_token"
 		}
 		return t
 	}
@@ -194,7 +197,7 @@ func (c *Cloud) method(ctx context.Context, kind string) (name string, body obje
 		return c.applicationCredential()
 	}
 	return "", nil, fmt.Errorf("auth type %q (%s) is not known: use one of password, token, v3applicationcredential, v3totp, v3multifactor, "+
-		"v3oidcpassword, v3oidcclientcredentials, v3oidcaccesstoken, v3oidcdeviceauthz, none, http_basic, admin_token",
+		"v3oidcpassword, v3oidcclientcredentials, v3oidcaccesstoken, v3oidcauthcode, v3oidcdeviceauthz, none, http_basic, admin_token",
 		s.text("auth_type"), s.values["auth_type"].Source)
 }
 

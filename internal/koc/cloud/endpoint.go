@@ -86,12 +86,8 @@ func (c *Cloud) find(token *Token, k kind) (string, error) {
 			return fill(u, token), nil
 		}
 	}
-	visible := s.text("interface")
-	if visible == "" {
-		visible = "public"
-	}
-	visible = strings.TrimSuffix(visible, "URL")
-	region := s.text("region_name")
+	visible := strings.TrimSuffix(or(s.text(k.setting+"_interface"), or(s.text("interface"), "public")), "URL")
+	region := or(s.text(k.setting+"_region_name"), s.text("region_name"))
 	var entries []CatalogEntry
 	for t := range strings.FieldsSeq(k.types) {
 		for _, e := range token.Catalog {

@@ -151,6 +151,7 @@ var keys = [...]key{
 	{name: "cacert"},
 	{name: "cert"},
 	{name: "key"},
+	{name: "force_ipv4"},
 	{name: "insecure", own: true},
 	{name: "timeout", own: true},
 	{name: "compute_api_version", own: true},

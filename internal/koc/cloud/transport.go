@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -50,9 +51,14 @@ func (c *Cloud) network() (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	dial := dialer.DialContext
+	if only4, err := ParseBool(c.settings.text("force_ipv4")); err == nil && only4 {
+		dial = func(ctx context.Context, _, address string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp4", address) }
+	}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:           dial,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConnsPerHost:   16,
 		IdleConnTimeout:       90 * time.Second,

@@ -54,7 +54,9 @@ func (c *Cloud) network() (*http.Transport, error) {
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	dial := dialer.DialContext
 	if only4, err := ParseBool(c.settings.text("force_ipv4")); err == nil && only4 {
-		dial = func(ctx context.Context, _, address string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp4", address) }
+		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp4", address)
+		}
 	}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,

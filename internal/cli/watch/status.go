@@ -28,9 +28,9 @@ func (l *loop) status(now time.Time, v view) string {
 		}
 		parts = append(parts, part{text: rough(l.took), drop: 2})
 	}
-	parts = append(parts, part{text: state, style: style, least: 24})
+	parts = append(parts, part{text: state, style: style, least: 40})
 	if l.running && now.Sub(l.startedAt) >= time.Second {
-		parts = append(parts, part{text: "refreshing " + seconds(now.Sub(l.startedAt))})
+		parts = append(parts, part{text: "refreshing " + seconds(now.Sub(l.startedAt)), drop: 1})
 	}
 	if l.diff {
 		parts = append(parts, part{text: "diff on", drop: 1})

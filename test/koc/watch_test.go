@@ -1,6 +1,7 @@
 package koc_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,18 +25,12 @@ func newTmux(t *testing.T, env []string) *tmux {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		hosttest.Skip(t, "no tmux to watch a terminal with: %v", err)
 	}
-	dir, err := os.MkdirTemp("", "tmux") // short: the path of a socket is
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &tmux{T: t, socket: filepath.Join(dir, "s")}
-	t.Cleanup(func() {
-		_ = exec.Command("tmux", "-S", m.socket, "kill-server").Run()
-		_ = os.RemoveAll(dir)
-	})
+	m := &tmux{T: t, socket: filepath.Join(t.TempDir(), "s")}
+	ctx := context.WithoutCancel(t.Context()) // it has to be ended yet when the test is over
+	t.Cleanup(func() { _ = exec.CommandContext(ctx, "tmux", "-S", m.socket, "kill-server").Run() })
 	args := []string{"-S", m.socket, "-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "12"}
 	// A shell with job control and a prompt that is known.
-	cmd := exec.Command("tmux", append(args, "bash", "--norc", "--noprofile")...)
+	cmd := exec.CommandContext(ctx, "tmux", append(args, "bash", "--norc", "--noprofile")...)
 	cmd.Env = append(append(os.Environ(), env...), "PS1=prompt> ", "TERM=screen", "LC_ALL=C.UTF-8", "BASH_SILENCE_DEPRECATION_WARNING=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("tmux: %v: %s", err, out)
@@ -46,7 +41,7 @@ func newTmux(t *testing.T, env []string) *tmux {
 
 func (m *tmux) do(args ...string) string {
 	m.Helper()
-	out, err := exec.Command("tmux", append([]string{"-S", m.socket}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(m.Context(), "tmux", append([]string{"-S", m.socket}, args...)...).CombinedOutput()
 	if err != nil {
 		m.Fatalf("tmux %s: %v: %s", args, err, out)
 	}

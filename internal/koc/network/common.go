@@ -2,7 +2,9 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -482,4 +484,36 @@ func appendASCII(b []byte, text string) []byte {
 		}
 	}
 	return append(b, '"')
+}
+
+// needing makes commands tell which extension of the service they need when the
+// service knows nothing of what they ask for.
+func needing(alias string, entries []command.Entry) []command.Entry {
+	for i := range entries {
+		build := entries[i].Build
+		entries[i].Build = func() command.Command {
+			cmd := build()
+			run := cmd.Run
+			cmd.Run = func(ctx context.Context, c *command.Call) error {
+				err := run(ctx, c)
+				if fault := new(cloud.Fault); !errors.As(err, &fault) || fault.Status != http.StatusNotFound {
+					return err
+				}
+				if has, lookup := hasExtension(ctx, c, alias); has || lookup != nil {
+					return err
+				}
+				return fmt.Errorf("this cloud cannot do %q: its network service has no extension %q", c.Name, alias)
+			}
+			return cmd
+		}
+	}
+	return entries
+}
+
+func hasExtension(ctx context.Context, c *command.Call, alias string) (bool, error) {
+	_, err := extensions().Get(ctx, c, alias)
+	if noun.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
 }

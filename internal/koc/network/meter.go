@@ -18,6 +18,9 @@ func meterRules() noun.Noun {
 	return n
 }
 
+// forgotten is a cell for which upstream reads an attribute that is not there.
+func forgotten(noun.Object) any { return "" }
+
 func meterCommands() []command.Entry {
 	n := meters()
 	shown := fields(asIs("description", "id", "name", "project_id", "shared")...)
@@ -44,7 +47,8 @@ func meterCommands() []command.Entry {
 				{Title: "ID", Attr: "id"},
 				{Title: "Name", Attr: "name"},
 				{Title: "Description", Attr: "description"},
-				{Title: "Shared", Attr: "shared"},
+				{Title: "Shared", Attr: "shared", Own: true},
+				{Title: "Shared", From: forgotten, Needs: []string{}, Compat: true},
 			},
 		})},
 		{Name: "network meter show", Build: n.Show(noun.Showing{
@@ -93,7 +97,8 @@ func meterRuleCommands() []command.Entry {
 			Short: "List rules of network meters",
 			Columns: []noun.Column{
 				{Title: "ID", Attr: "id"},
-				{Title: "Excluded", Attr: "excluded"},
+				{Title: "Excluded", Attr: "excluded", Own: true},
+				{Title: "Excluded", From: forgotten, Needs: []string{}, Compat: true},
 				{Title: "Direction", Attr: "direction"},
 				{Title: "Remote IP Prefix", Attr: "remote_ip_prefix"},
 				{Title: "Source IP Prefix", Attr: "source_ip_prefix"},

@@ -52,7 +52,11 @@ func netCommands() []command.Entry {
 			Flags:     []command.Flag{{Name: "agent", Value: "<agent-id>", Help: "Only networks that this DHCP agent serves; other filters are left aside"}},
 			Exclusive: []string{"external internal", "enable disable", "share no-share"},
 			Path: func(_ context.Context, c *command.Call) (string, error) {
-				if agent := c.Text("agent"); agent != "" {
+				agent := c.Text("agent")
+				if c.Compat() && c.Is("long") { // upstream forgets the agent then
+					agent = ""
+				}
+				if agent != "" {
 					return "/agents/" + url.PathEscape(agent) + "/dhcp-networks", nil
 				}
 				return n.Path, nil

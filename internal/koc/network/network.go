@@ -13,11 +13,22 @@ func Commands() []command.Entry { return append(networkCommands(), addressComman
 // networkCommands are those of networks and what they are made of.
 func networkCommands() []command.Entry {
 	return slices.Concat(
-		netCommands(), subnetCommands(), subnetPoolCommands(), portCommands(), routerCommands(), ndpProxyCommands(),
-		agentCommands(), topologyCommands(), availabilityCommands(), flavorCommands(), profileCommands(),
-		conntrackHelperCommands(), logCommands(), meterCommands(), meterRuleCommands(), onboardCommands(),
-		qosPolicyCommands(), qosRuleCommands(), qosRuleTypeCommands(), rbacCommands(), segmentCommands(),
-		segmentRangeCommands(), serviceProviderCommands(), trunkCommands(), defaultRuleCommands(), tapMirrorCommands(),
-		extensionCommands(),
+		netCommands(), subnetCommands(), subnetPoolCommands(), portCommands(), routerCommands(), agentCommands(),
+		extensionCommands(), serviceProviderCommands(),
+		needing("l3-ndp-proxy", ndpProxyCommands()),
+		needing("auto-allocated-topology", topologyCommands()),
+		needing("network-ip-availability", availabilityCommands()),
+		needing("flavors", slices.Concat(flavorCommands(), profileCommands())),
+		needing("l3-conntrack-helper", conntrackHelperCommands()),
+		needing("logging", logCommands()),
+		needing("metering", slices.Concat(meterCommands(), meterRuleCommands())),
+		needing("subnet_onboard", onboardCommands()),
+		needing("qos", slices.Concat(qosPolicyCommands(), qosRuleCommands(), qosRuleTypeCommands())),
+		needing("rbac-policies", rbacCommands()),
+		needing("segment", segmentCommands()),
+		needing("network-segment-range", segmentRangeCommands()),
+		needing("trunk", trunkCommands()),
+		needing("security-groups-default-rules", defaultRuleCommands()),
+		needing("tap-mirror", tapMirrorCommands()),
 	)
 }

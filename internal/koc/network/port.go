@@ -313,7 +313,8 @@ func listedPorts() noun.Listing {
 			{Title: "MAC Address", Attr: "mac_address"},
 			{Title: "Fixed IP Addresses", Attr: "fixed_ips", Cell: listDict},
 			{Title: "Status", Attr: "status"},
-			{Title: "Security Groups", Attr: "security_groups", Cell: list, Long: true},
+			{Title: "Security Groups", Attr: "security_groups", Cell: list, Long: true, Own: true},
+			{Title: "Security Groups", Attr: "security_group_ids", Cell: list, Long: true, Compat: true}, // by that name there is nothing
 			{Title: "Device Owner", Attr: "device_owner", Long: true},
 			{Title: "Tags", Attr: "tags", Cell: tags, Long: true},
 			{Title: "network_id", Attr: "network_id", OptIn: true},

@@ -381,14 +381,6 @@ func network(gateway any) string {
 	return noun.Object(o).Text("network_id")
 }
 
-func hasExtension(ctx context.Context, c *command.Call, alias string) (bool, error) {
-	_, err := extensions().Get(ctx, c, alias)
-	if noun.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // interfaces adds the addresses of the ports of a router, but those of its gateway.
 func interfaces(ctx context.Context, c *command.Call, o noun.Object) (noun.Object, error) {
 	all := []any{}

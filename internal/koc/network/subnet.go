@@ -50,7 +50,7 @@ func subnetCommands() []command.Entry {
 				{Flag: command.Flag{Name: "ip-version", Value: "<ip-version>", Type: command.Int, Choices: []string{"4", "6"}, Help: "Only subnets of this IP version"}},
 				noun.On("dhcp", "enable_dhcp", true, "Only subnets with DHCP"),
 				noun.On("no-dhcp", "enable_dhcp", false, "Only subnets without DHCP"),
-				noun.Strings("service-type", "<service-type>", "service_types", "Only subnets for this owner of ports, such as network:floatingip_agent_gateway; repeat for more"),
+				noun.Strings("service-type", "<service-type>", "-", "Only subnets for this owner of ports, such as network:floatingip_agent_gateway; repeat for more"),
 			}, noun.InProject("Only subnets of this project"), []noun.Field{
 				networks().Reference("network", "<network>", "network_id", "Only subnets of this network, by name or id"),
 				noun.String("gateway", "<gateway>", "gateway_ip", "Only subnets with this gateway"),
@@ -59,6 +59,11 @@ func subnetCommands() []command.Entry {
 				subnetPools().Reference("subnet-pool", "<subnet-pool>", "subnetpool_id", "Only subnets of this subnet pool, by name or id"),
 			}, tagFilters("subnets")),
 			Exclusive: []string{"dhcp no-dhcp"},
+			Keep: func(c *command.Call, o noun.Object) bool { // the service filters by no service type
+				asked := c.Texts("service-type")
+				return len(asked) == 0 || slices.ContainsFunc(o.Texts("service_types"), func(t string) bool { return slices.Contains(asked, t) })
+			},
+			KeepNeeds: []string{"service_types"},
 			Columns: []noun.Column{
 				{Title: "ID", Attr: "id"},
 				{Title: "Name", Attr: "name"},

@@ -52,7 +52,7 @@ func createTopology() command.Command {
 			}
 			if c.Is("check-resources") {
 				result := o.Get("dry_run")
-				if o.Text("id") == "dry-run=pass" {
+				if o.Text("id") == "dry-run=pass" && !c.Compat() { // where upstream reads another attribute
 					result = "pass"
 				}
 				return c.Show([]render.Field{{Name: "dry_run", Value: result}})

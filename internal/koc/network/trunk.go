@@ -211,7 +211,8 @@ func listSubports(flag command.Flag, arg command.Arg) func() command.Command {
 
 func shownTrunk() noun.Fields {
 	return fields(append(asIs("created_at", "description", "id", "name", "port_id", "project_id", "revision_number", "status", "updated_at"),
-		noun.Column{Title: "is_admin_state_up", Attr: "admin_state_up", Cell: upDown},
+		noun.Column{Title: "admin_state_up", Cell: upDown},
+		noun.Column{Title: "tenant_id", Compat: true, IfSet: true},
 		noun.Column{Title: "sub_ports", Cell: listDict},
 		noun.Column{Title: "tags", Cell: tags})...)
 }

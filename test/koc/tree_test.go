@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 )
@@ -37,7 +39,7 @@ func TestEveryCommandIsDeclaredAsItShould(t *testing.T) {
 	}
 }
 
-// TestEveryFlagIsAsked builds a command line from nothing but defaults and asks for
+// TestEveryNameCanBeAsked builds a command line from nothing but defaults and asks for
 // every name that is declared.
 func TestEveryNameCanBeAsked(t *testing.T) {
 	t.Parallel()
@@ -63,6 +65,51 @@ func TestEveryNameCanBeAsked(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAFullLineMeansOneCommand asks every command for its help by its full words,
+// with an argument behind them that could be taken for the beginning of a further
+// word. Mutants it catches: words that are abbreviated below a command, a longest
+// match that is not looked for.
+func TestAFullLineMeansOneCommand(t *testing.T) {
+	t.Parallel()
+	p := koc.New("test")
+	services := p.Services()
+	p.Services = func() []command.Service { return slices.Clone(services) }
+	var names []string
+	for _, s := range p.All() {
+		for _, e := range s.Entries {
+			names = append(names, e.Name)
+		}
+	}
+	for _, name := range names {
+		arguments := []string{"x"}
+		for _, other := range names {
+			if rest, below := strings.CutPrefix(other, name+" "); below {
+				arguments = append(arguments, rest[:1], strings.Fields(rest)[0]+"x")
+			}
+		}
+		for _, argument := range arguments {
+			if name == "help" {
+				continue
+			}
+			got := run1(t, p, append(strings.Fields(name), argument, "--help")...)
+			if !strings.Contains(got, "\nUsage: koc "+name+" [flags]") && !strings.Contains(got, "\nUsage: koc "+name+" <") && !strings.Contains(got, "\nUsage: koc "+name+"\n") {
+				t.Errorf("%s %s --help:\n%s", name, argument, got)
+			}
+		}
+	}
+}
+
+// run1 runs a line that must succeed and returns what it prints.
+func run1(t *testing.T, p *command.Program, args ...string) string {
+	t.Helper()
+	streams, _, out, stderr := iostreams.Test()
+	proc := program.Process{Name: "koc", Args: args, Env: func(string) string { return "" }, Streams: streams}
+	if code := p.Run(t.Context(), proc); code != 0 {
+		t.Errorf("%q: exit code %d: %s", args, code, stderr)
+	}
+	return out.String()
 }
 
 func TestTheReferenceOfKocIsWhatItDoes(t *testing.T) {

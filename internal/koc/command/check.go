@@ -98,7 +98,7 @@ func (c *checker) args() {
 			c.found("argument %s is there twice", a.Name)
 		}
 		seen[a.Name] = true
-		if !strings.HasPrefix(a.Name, "<") || !strings.HasSuffix(a.Name, ">") {
+		if !strings.Contains(a.Name, "<") || !strings.HasSuffix(a.Name, ">") {
 			c.found("argument %s: write it <name>", a.Name)
 		}
 		if a.Help == "" {

@@ -23,9 +23,9 @@ type Service struct {
 
 // Program is all the commands and what they have in common.
 type Program struct {
-	Name     string // koc
-	Version  string
-	Short    string
+	Name    string // koc
+	Version string
+	Short   string
 	// Services lists the commands. Nothing is asked of them for --version.
 	Services func() []Service
 	// Open makes the session of a run. It is called for every command; nothing is

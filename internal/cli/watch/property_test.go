@@ -232,15 +232,6 @@ func TestTheInterval(t *testing.T) {
 	}
 }
 
-func TestWhichColumnIdentifies(t *testing.T) {
-	t.Parallel()
-	for titles, want := range map[string]int{"Name,ID": 1, "Status,Name": 1, "name,UUID": 1, "Status,Host": -1, "": -1} {
-		if got := watch.Identity(strings.Split(titles, ",")); got != want {
-			t.Errorf("%s: %d", titles, got)
-		}
-	}
-}
-
 func FuzzKeys(f *testing.F) {
 	for _, seed := range []string{"q", "\x1b[A", "\x1bOB", "\x1b[1;5C", "\x1b[5~", "\x1b\x1b[", "\x1b[" + strings.Repeat("1", 99) + "A", "é\x1bO", "\x1b[\x03"} {
 		f.Add(seed, uint8(1))

@@ -10,19 +10,6 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Identity is the index of the column that tells rows apart: the first of ID,
-// UUID and Name among the titles, in any case of letters, else -1.
-func Identity(titles []string) int {
-	for _, wanted := range [...]string{"ID", "UUID", "Name"} {
-		for i, title := range titles {
-			if strings.EqualFold(title, wanted) {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
 // Text is a frame of lines of text that nobody laid out: JSON, YAML. What is
 // wider than the terminal goes on on the next line. See [Frame.Count] for count.
 func Text(raw []byte, count int) Frame {

@@ -10,16 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// maxDocument is how much of a JSON answer is read into memory. Answers that
-// are decoded as they come have no limit of their own.
-const maxDocument = 64 << 20
-
-// streamed is what decodes an answer while it arrives.
-type streamed interface{ DecodeFrom(r io.Reader) error }
 
 func (s Service) do(ctx context.Context, r Request) error {
 	a, err := s.cloud.send(ctx, s, r)
@@ -51,17 +43,8 @@ type call struct {
 	size    int64
 	ok      []int
 	once    bool
-	// follow is false where the answer that redirects is the one wanted.
+	// still is for an answer that redirects and must not be followed.
 	still bool
-}
-
-// answer is an accepted answer whose body was not read yet.
-type answer struct {
-	call   call
-	status int
-	header http.Header
-	body   io.ReadCloser
-	limit  int64 // of a document
 }
 
 // send adds what identifies the session and the service to a request. A refused
@@ -324,117 +307,4 @@ func (c *Cloud) once(ctx context.Context, k call, body []byte) (*answer, error) 
 		return nil, c.unreachable(k, err)
 	}
 	return &answer{call: k, status: response.StatusCode, header: response.Header, body: response.Body, limit: c.options.limit}, nil
-}
-
-func (a *answer) close() { _ = a.body.Close() }
-
-// drain reads a little so that the connection can be used again.
-func (a *answer) drain() {
-	_, _ = io.CopyN(io.Discard, a.body, 64<<10)
-	a.close()
-}
-
-// finish reads an answer nobody wants: it must still be whole.
-func (a *answer) finish() error {
-	if _, err := io.CopyN(io.Discard, a.body, 1<<20); err != nil && !errors.Is(err, io.EOF) {
-		return a.cut(err)
-	}
-	return nil
-}
-
-// name is how errors call the answer: the service and the path.
-func (a *answer) name() string {
-	path := a.call.url
-	if u, err := url.Parse(path); err == nil {
-		path = u.EscapedPath()
-	}
-	return fmt.Sprintf("%s service, %s %s", a.call.service, a.call.method, path)
-}
-
-// decode reads the JSON of the answer.
-func (a *answer) decode(into any) error {
-	watched := &watched{r: a.body}
-	if s, ok := into.(streamed); ok {
-		if err := s.DecodeFrom(watched); err != nil {
-			return a.undecoded(err, watched)
-		}
-		return a.rest(watched)
-	}
-	watched.limit = a.limit
-	d := json.NewDecoder(watched)
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return a.undecoded(err, watched)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		if err == nil {
-			err = errors.New("more follows the document")
-		}
-		return a.undecoded(err, watched)
-	}
-	return nil
-}
-
-// rest reads a little of what a decoder left. One that has all it wants may leave
-// much; when there is nothing more, the answer must have ended as it should.
-func (a *answer) rest(w *watched) error {
-	if _, err := io.CopyN(io.Discard, w, 256<<10); err != nil && !errors.Is(err, io.EOF) {
-		return a.cut(err)
-	}
-	return nil
-}
-
-func (a *answer) undecoded(err error, w *watched) error {
-	switch {
-	case errors.Is(w.err, errTooLong):
-		return fmt.Errorf("%s: the answer is longer than %d MiB: ask for less, with a filter or --limit", a.name(), a.limit>>20)
-	case w.err != nil && !errors.Is(w.err, io.EOF):
-		return a.cut(w.err)
-	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		if w.n == 0 {
-			return fmt.Errorf("%s: the answer is empty where a JSON document was expected", a.name())
-		}
-		return fmt.Errorf("%s: the answer ends in the middle, after %d bytes: what was shown is not all", a.name(), w.n)
-	}
-	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%s: the answer is no JSON: %w (at byte %d)%s", a.name(), err, bad.Offset, a.kind())
-	}
-	return fmt.Errorf("%s: the answer cannot be read: %w%s", a.name(), err, a.kind())
-}
-
-// kind tells of an answer that is another kind of document.
-func (a *answer) kind() string {
-	kind := a.header.Get("Content-Type")
-	if kind == "" || strings.Contains(kind, "json") {
-		return ""
-	}
-	return "; its type is " + strconv.Quote(kind) + ": is the endpoint that of the service?"
-}
-
-// cut is the error of an answer that was interrupted.
-func (a *answer) cut(err error) error {
-	return fmt.Errorf("%s: the answer was interrupted, what was shown is not all: %w", a.name(), err)
-}
-
-var errTooLong = errors.New("too long")
-
-// watched is a body that remembers its failure, with a limit unless that is 0.
-type watched struct {
-	r        io.Reader
-	n, limit int64
-	err      error
-}
-
-// Read implements [io.Reader].
-func (w *watched) Read(p []byte) (int, error) {
-	if w.limit > 0 && w.n >= w.limit {
-		w.err = errTooLong
-		return 0, errTooLong
-	}
-	n, err := w.r.Read(p)
-	w.n += int64(n)
-	if err != nil {
-		w.err = err
-	}
-	return n, err
 }

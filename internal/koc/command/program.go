@@ -204,11 +204,10 @@ func (r *invocation) usage(err error, path string, cmd *Command) error {
 func (r *invocation) unknownCommand(t target) error {
 	at := len(strings.Fields(t.path))
 	word := t.words[min(at, len(t.words)-1)]
-	var names []string
-	for _, child := range r.entries().children(t.path) {
-		names = append(names, join(t.path, child))
+	near := nearest(word, r.entries().children(t.path))
+	for i := range near {
+		near[i] = join(t.path, near[i])
 	}
-	near := nearest(join(t.path, word), names)
 	if t.path == "" && len(t.words) > 1 {
 		near = append(near, r.nearestCommands(strings.Join(t.words, " "), near)...)
 	}

@@ -198,7 +198,7 @@ func shown(o noun.Object, human bool) []render.Field {
 				continue
 			}
 			if f.Name == "size" && human {
-				f.Value = render.SizeCell(f.Value)
+				f.Value = render.Size(f.Value)
 			}
 			fields = append(fields, f)
 		case "tags":
@@ -211,11 +211,29 @@ func shown(o noun.Object, human bool) []render.Field {
 		}
 	}
 	fields = append(fields, render.Field{Name: "tags", Value: render.ListCell(tags)})
+	slices.SortStableFunc(properties, func(a, b render.Field) int { return rank(a.Name) - rank(b.Name) })
 	if len(properties) > 0 {
 		fields = append(fields, render.Field{Name: "properties", Value: render.DictCell(properties)})
 	}
 	slices.SortFunc(fields, func(a, b render.Field) int { return strings.Compare(a.Name, b.Name) })
 	return fields
+}
+
+// rank is the place of an attribute among the properties of an image: upstream
+// puts those it knows around those it does not.
+func rank(name string) int {
+	known := []string{
+		"os_hidden", "os_hash_algo", "os_hash_value", "", "store", "locations", "direct_url", "url", "metadata", "architecture", "hypervisor_type",
+		"instance_type_rxtx_factor", "instance_uuid", "img_config_drive", "kernel_id", "os_distro", "os_version", "os_secure_boot", "os_shutdown_timeout",
+		"ramdisk_id", "vm_mode", "hw_cpu_sockets", "hw_cpu_cores", "hw_cpu_threads", "hw_disk_bus", "hw_cpu_policy", "hw_cpu_thread_policy", "hw_rng_model",
+		"hw_machine_type", "hw_scsi_model", "hw_serial_port_count", "hw_video_model", "hw_video_ram", "hw_watchdog_action", "os_command_line", "hw_vif_model",
+		"hw_vif_multiqueue_enabled", "hw_boot_menu", "vmware_adaptertype", "vmware_ostype", "auto_disk_config", "os_type", "os_admin_user",
+		"hw_qemu_guest_agent", "os_require_quiesce",
+	}
+	if at := slices.Index(known, name); at >= 0 {
+		return at
+	}
+	return slices.Index(known, "")
 }
 
 func imageShow() command.Command {

@@ -128,6 +128,9 @@ func List(s *iostreams.Streams, o Options, columns []Column, rows iter.Seq2[[]an
 	default:
 		return fmt.Errorf("invalid output format %q: must be one of table, json, yaml, value, csv", o.Format)
 	}
+	if err != nil && !w.begun {
+		return err // and nothing is printed
+	}
 	if werr := w.flush(); werr != nil {
 		return fmt.Errorf("write output: %w", werr)
 	}

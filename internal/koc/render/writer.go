@@ -7,6 +7,8 @@ import "io"
 type writer struct {
 	to  io.Writer
 	buf []byte
+	// begun is whether something was written.
+	begun bool
 	err error
 }
 
@@ -23,6 +25,7 @@ func (w *writer) row() bool {
 func (w *writer) flush() error {
 	if w.err == nil && len(w.buf) > 0 {
 		_, w.err = w.to.Write(w.buf)
+		w.begun = true
 	}
 	w.buf = w.buf[:0]
 	return w.err

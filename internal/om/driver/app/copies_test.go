@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -319,4 +320,61 @@ func TestAFailedStartEndsWhatItStarted(t *testing.T) {
 			t.Fatalf("left: %v\n%s", left, log.String())
 		}
 	}
+}
+
+// Who launches between the look of a start and its lock is seen once the lock is held.
+func TestAStartOvertaken(t *testing.T) {
+	t.Parallel()
+	const config = "start = {dir}/copy 415\n"
+	f, other := copying(t, config, nil), copying(t, config, nil)
+	other.Must(instance.Start)
+	f.Must(instance.Start)
+	f.Must(instance.Stop)
+	// Shared with who only looks, and not with who launches.
+	lock, err := os.Open(recordOf(f) + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan error, 1)
+	go func() { started <- f.Do(instance.Start) }()
+	for deadline := time.Now().Add(10 * time.Second); !opened(t, lock.Name(), os.O_RDWR); {
+		if time.Now().After(deadline) {
+			t.Fatal("the start takes no lock")
+		}
+	}
+
+	if err := errors.Join(os.Rename(recordOf(other), recordOf(f)), lock.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := <-started; err != nil {
+		t.Error(err)
+	}
+	if all := copies(t, f); len(all) > 0 {
+		t.Errorf("copies %v beside what was launched", all)
+	}
+}
+
+// opened reports whether this process holds a file open in that way.
+func opened(t *testing.T, name string, flag int) bool {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range links {
+		info, err := os.ReadFile(strings.Replace(link, "fd", "fdinfo", 1))
+		if to, _ := os.Readlink(link); to != name || err != nil {
+			continue
+		}
+		_, flags, _ := strings.Cut(string(info), "flags:\t")
+		flags, _, _ = strings.Cut(flags, "\n")
+		if n, err := strconv.ParseInt(flags, 8, 64); err == nil && int(n)&syscall.O_ACCMODE == flag {
+			return true
+		}
+	}
+	return false
 }

@@ -122,7 +122,7 @@ func (a *simple) Start(ctx context.Context) error {
 
 // alone makes sure that nothing of the application runs, and keeps it so until the
 // lock it returns is closed. What a former run left is ended first.
-func (a *simple) alone(ctx context.Context) (lock *launch.Lock, err error) {
+func (a *simple) alone(ctx context.Context) (_ *launch.Lock, err error) {
 	refuse := func(err error) (*launch.Lock, error) { return nil, &resource.UntouchedError{Err: err} }
 	if err := a.settled(ctx, settleWait); err != nil {
 		return refuse(err)
@@ -146,13 +146,13 @@ func (a *simple) alone(ctx context.Context) (lock *launch.Lock, err error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
-	if lock, err = launch.TakeLock(limited, a.record()); err != nil {
+	taken, err := launch.TakeLock(limited, a.record())
+	if err != nil {
 		return refuse(err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, lock.Close())
-			lock = nil
+			err = errors.Join(err, taken.Close())
 		}
 	}()
 	// Once more, now that nobody else can launch.
@@ -168,7 +168,7 @@ func (a *simple) alone(ctx context.Context) (lock *launch.Lock, err error) {
 			return refuse(err)
 		}
 	}
-	return lock, nil
+	return taken, nil
 }
 
 // obstacle is what a start may not do anything about.

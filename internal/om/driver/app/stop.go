@@ -75,20 +75,17 @@ func (a *simple) patience(ctx context.Context) time.Duration {
 
 // terminate ends the processes that find finds, those they fork meanwhile included.
 func (a *simple) terminate(ctx context.Context, patience time.Duration, find func(ctx context.Context) ([]proc.Identity, error)) error {
-	soft := ctx
-	for first := true; ; first = false {
-		m, err := find(ctx)
+	m, err := find(ctx)
+	// The time it takes to find them is not theirs.
+	soft, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for ; ; m, err = find(ctx) {
 		if err != nil || len(m) == 0 {
 			return err
 		}
 		held, err := hold(m)
 		if err != nil {
 			return err
-		}
-		if first { // the time to find them is not theirs
-			var cancel context.CancelFunc
-			soft, cancel = context.WithTimeout(ctx, patience)
-			defer cancel()
 		}
 		left, err := a.round(soft, held)
 		if err == nil && len(left) > 0 {

@@ -27,7 +27,7 @@ var endpoints = [...]struct{ typ, name, base string }{
 func Endpoint(name string) string {
 	for _, e := range endpoints {
 		if e.name == name {
-			return "http://" + e.name + ".test" + e.base
+			return "https://" + e.name + ".test" + e.base
 		}
 	}
 	panic("koctest: no service " + name)
@@ -49,8 +49,9 @@ type exchange struct {
 
 // Fake is the fake cloud: the transport of a session.
 type Fake struct {
-	t     *testing.T
-	stock []Stock
+	t      *testing.T
+	stock  []Stock
+	answer func(path string) string // to each GET, or nil
 
 	mu     sync.Mutex // guards what follows
 	script []*exchange
@@ -137,6 +138,8 @@ func (f *Fake) serve(r *http.Request, body []byte) (int, string, http.Header) {
 	switch {
 	case service == "identity" && path == "/auth/tokens" && r.Method == http.MethodPost:
 		return http.StatusCreated, token(), http.Header{"X-Subject-Token": {"token-1"}}
+	case f.answer != nil && r.Method == http.MethodGet:
+		return http.StatusOK, f.answer(path), http.Header{}
 	case r.Method == http.MethodGet && strings.Trim(path, "/") == "":
 		return http.StatusOK, `{"version":{"id":"v2.1","version":"99.0","max_version":"99.0","min_version":"1.0","status":"CURRENT"}}`, http.Header{}
 	case r.Method == http.MethodGet:

@@ -149,9 +149,19 @@ func Call(entries []command.Entry, k Case, streams *iostreams.Streams, fake *Fak
 func Cloud(fake *Fake, streams *iostreams.Streams, compat bool) *cloud.Cloud {
 	return cloud.New(cloud.Options{
 		Set: map[string]string{
-			"auth_url": "http://identity.test/v3", "username": "admin", "password": "secret", "project_name": "admin",
+			"auth_url": "https://identity.test/v3", "username": "admin", "password": "secret", "project_name": "admin",
 			"user_domain_id": "default", "project_domain_id": "default",
 		},
 		Streams: streams, Version: "test", Compat: compat, Transport: fake,
 	})
+}
+
+// Answering is a session with a cloud whose services answer each GET with what a
+// function makes of the path, for fuzzing.
+func Answering(t *testing.T, answer func(path string) string) *cloud.Cloud {
+	t.Helper()
+	f := newFake(t, "", nil)
+	f.answer = answer
+	streams, _, _, _ := iostreams.Test()
+	return Cloud(f, streams, false)
 }

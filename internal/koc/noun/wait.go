@@ -102,7 +102,8 @@ func passing(err error) bool {
 		return fault.Status == http.StatusTooManyRequests || fault.Status >= 500
 	}
 	var missing *NotFound
-	return !errors.As(err, &missing)
+	var failed *Failed
+	return !errors.As(err, &missing) && !errors.As(err, &failed)
 }
 
 // ParseDuration reads 90s, 10m or a bare number of seconds.

@@ -43,7 +43,9 @@ type Listing struct {
 	Exclusive []string
 	NoLong    bool // there is no --long
 	Paged     bool // --limit and --marker
-	Columns   []Column
+	// Marker makes an id of what --marker says; nil takes it as it is.
+	Marker  func(ctx context.Context, c *command.Call, ref string) (string, error)
+	Columns []Column
 	// Query sets the query of the request from the flags. It may return another
 	// noun to list, below another path.
 	Query func(ctx context.Context, c *command.Call, q url.Values) error
@@ -118,6 +120,12 @@ func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 	if l.Paged {
 		limit = max(c.Int("limit"), 0)
 		if marker := c.Text("marker"); marker != "" {
+			if l.Marker != nil {
+				var err error
+				if marker, err = l.Marker(ctx, c, marker); err != nil {
+					return err
+				}
+			}
 			query.Set("marker", marker)
 		}
 		if limit > 0 && l.Keep == nil {

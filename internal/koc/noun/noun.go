@@ -42,6 +42,9 @@ type Noun struct {
 	// ByName is the query of the search by name: "" is "name", "-" when the
 	// service cannot search, so that all of the list is read and compared.
 	ByName string
+	// Detail is what comes behind Path for a list of whole things, where a plain list
+	// tells no more than ids and names: "/detail".
+	Detail string
 	// Search is what the search by name asks for besides, such as all projects.
 	Search url.Values
 	// Select is the query by which a list names the attributes it wants, for
@@ -144,7 +147,7 @@ func (n Noun) pages(ctx context.Context, c *command.Call, query url.Values, limi
 	if err != nil {
 		return func(yield func(Object, error) bool) { yield(nil, err) }
 	}
-	return Pages(ctx, s, n.Path, query, n.keys(), limit, wanted)
+	return Pages(ctx, s, n.Path+n.Detail, query, n.keys(), limit, wanted)
 }
 
 // Find returns the one thing that a reference, an id or a name, stands for. query

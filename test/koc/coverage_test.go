@@ -170,11 +170,8 @@ func (u upstream) has(name string) bool {
 }
 
 func repeats(f *command.Flag) bool {
-	switch f.Type {
-	case command.KeyValue, command.KeyList, command.Records, command.Commas, command.JSONKeyValue:
-		return true
-	}
-	return f.Repeat
+	several := []command.Type{command.KeyValue, command.KeyList, command.Records, command.Commas, command.JSONKeyValue}
+	return f.Repeat || slices.Contains(several, f.Type)
 }
 
 func flagOf(cmd *command.Command, name string) *command.Flag {

@@ -245,7 +245,7 @@ func TestHelp(t *testing.T) {
 	if strings.Contains(root.out, "--os-profile") {
 		t.Error("the help shows hidden flags")
 	}
-	for _, line := range strings.Split(root.out+page.out, "\n") {
+	for line := range strings.SplitSeq(root.out+page.out, "\n") {
 		if len(line) > 100 {
 			t.Errorf("line of %d columns: %s", len(line), line)
 		}

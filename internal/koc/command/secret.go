@@ -15,7 +15,7 @@ import (
 func (c *Call) Secret(prompt string) (string, error) {
 	if f, ok := c.Streams.In.(*os.File); ok && c.Streams.InTTY {
 		c.Notef("%s", prompt)
-		text, err := term.ReadPassword(int(f.Fd())) //nolint:gosec // descriptors are small
+		text, err := term.ReadPassword(int(f.Fd()))
 		c.Notef("\n")
 		if err != nil {
 			return "", fmt.Errorf("read from the terminal: %w", err)

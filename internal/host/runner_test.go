@@ -25,7 +25,7 @@ func sh(script string) host.Cmd { return host.Cmd{Argv: []string{"/bin/sh", "-c"
 // gone waits for a process to be no more, not even a zombie.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err := retry.Until(ctx, retry.Policy{Interval: 10 * time.Millisecond}, func(context.Context) (bool, error) {
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid), nil
@@ -44,7 +44,7 @@ func zombie(pid int) bool {
 
 func pidIn(t *testing.T, file string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	pid := 0
 	err := retry.Until(ctx, retry.Policy{Interval: 5 * time.Millisecond}, func(context.Context) (bool, error) {
@@ -198,7 +198,7 @@ func TestLinesComeWhileTheCommandRuns(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c := sh("echo ready; read x < " + fifo + "; echo $x")
 	var lines []string
@@ -387,7 +387,7 @@ func TestAStartedCommandIsReapedWithoutAWait(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = retry.Until(ctx, retry.Policy{Interval: 5 * time.Millisecond}, func(context.Context) (bool, error) {
 		return errors.Is(syscall.Kill(p.Pid(), 0), syscall.ESRCH), nil

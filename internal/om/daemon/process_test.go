@@ -68,7 +68,7 @@ func (d *child) signal(t *testing.T, sig syscall.Signal) {
 // wait returns how the daemon ended. One that does not says where it is.
 func (d *child) wait(t *testing.T) error {
 	t.Helper()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(2 * time.Minute)
 	defer limit.Stop()
 	select {
 	case err := <-d.ended:
@@ -155,7 +155,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 		}
 	}()
 	hear := func(word string) {
-		limit := time.NewTimer(30 * time.Second)
+		limit := time.NewTimer(2 * time.Minute)
 		defer limit.Stop()
 		for {
 			select {

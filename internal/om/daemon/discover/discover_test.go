@@ -125,7 +125,7 @@ func (b *bench) run() *bench {
 	b.t.Cleanup(func() { cancel(); wg.Wait() })
 	select {
 	case <-b.Ready():
-	case <-time.NewTimer(20 * time.Second).C:
+	case <-time.NewTimer(time.Minute).C:
 		b.t.Fatal("not ready")
 	}
 	return b
@@ -154,7 +154,7 @@ func (b *bench) put(file, text string) {
 // await reads events until one is of that kind, about that object.
 func (b *bench) await(kind, path string) *event.Envelope {
 	b.t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	for {
 		select {
@@ -171,7 +171,7 @@ func (b *bench) await(kind, path string) *event.Envelope {
 // until reads events until the view is as wanted.
 func (b *bench) until(wanted func() bool) {
 	b.t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	for !wanted() {
 		select {

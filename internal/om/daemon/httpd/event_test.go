@@ -53,7 +53,7 @@ func eventually(t *testing.T, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	limit := time.NewTimer(10 * time.Second)
+	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()
 	for !done() {
 		select {
@@ -66,7 +66,7 @@ func eventually(t *testing.T, done func() bool) {
 
 func next(t *testing.T, events <-chan api.Event) api.Event {
 	t.Helper()
-	limit := time.NewTimer(10 * time.Second)
+	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()
 	select {
 	case e := <-events:

@@ -165,7 +165,7 @@ func TestSimple(t *testing.T) {
 		awaitFile(t, filepath.Join(f.Dir, "deaf"))
 		began := time.Now()
 		f.Must(instance.Stop)
-		if took := time.Since(began); took < 100*time.Millisecond || took > 10*time.Second {
+		if took := time.Since(began); took < 100*time.Millisecond || took > time.Minute {
 			t.Errorf("the stop took %s", took)
 		}
 		pid := strconv.Itoa(recordedPid(log.String()))
@@ -181,7 +181,7 @@ func TestSimple(t *testing.T) {
 		f.Must(instance.Start)
 		began := time.Now()
 		f.Must(instance.Stop)
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("the stop took %s", took)
 		}
 	})
@@ -402,7 +402,7 @@ func kill(t *testing.T, r launch.Record) {
 
 func awaitFile(t *testing.T, name string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		if b, err := os.ReadFile(name); err == nil && (len(b) > 0 || !strings.HasSuffix(name, "child")) {
 			return
 		}

@@ -38,7 +38,7 @@ func copies(t *testing.T, f *drivertest.Fixture) []int {
 // awaitCopy returns once the program runs.
 func awaitCopy(t *testing.T, f *drivertest.Fixture) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		if len(commands(t, func(line string) bool { return strings.HasPrefix(line, filepath.Join(f.Dir, "copy")) })) > 0 {
 			return
 		}
@@ -340,7 +340,7 @@ func TestAStartOvertaken(t *testing.T) {
 	}
 	started := make(chan error, 1)
 	go func() { started <- f.Do(instance.Start) }()
-	for deadline := time.Now().Add(10 * time.Second); !opened(t, lock.Name(), os.O_RDWR); {
+	for deadline := time.Now().Add(time.Minute); !opened(t, lock.Name(), os.O_RDWR); {
 		if time.Now().After(deadline) {
 			t.Fatal("the start takes no lock")
 		}

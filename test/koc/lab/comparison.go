@@ -170,9 +170,9 @@ func (c Comparison) one(ctx context.Context, r Read, values map[string]string, a
 			return res, err
 		}
 	}
-	if first := runs[0]; first.Code != 0 && !r.Fails {
+	if first := runs[0]; first.Code != 0 && !r.Fails && !r.Broken {
 		res.lines = append(res.lines, fmt.Sprintf("NOTE %s | %s: the oracle fails: %s", r.Service, r, short(firstLine(first.Err), 160)))
-	} else if first.Code == 0 && r.Fails {
+	} else if first.Code == 0 && (r.Fails || r.Broken) {
 		res.lines = append(res.lines, fmt.Sprintf("NOTE %s | %s: the oracle does not fail", r.Service, r))
 	}
 	// by command line: the one as it is, and with --long

@@ -17,6 +17,7 @@ type Read struct {
 	Digits    bool // @digits: so do figures
 	Unordered bool // @unordered: the service gives rows in no order
 	Fails     bool // @fails: of the oracle too
+	Broken    bool // @broken: the oracle crashes, koc answers
 }
 
 // String is its command line as it is written in reads.txt and accepted.txt.
@@ -56,6 +57,8 @@ func ParseReads(in io.Reader) ([]Read, error) {
 				r.Unordered = true
 			case "@fails":
 				r.Fails = true
+			case "@broken":
+				r.Broken = true
 			default:
 				return nil, fmt.Errorf("reads.txt:%d: %s: no such mark", n, words[0])
 			}

@@ -240,9 +240,12 @@ func (d *Document) putBlank(at int) {
 	d.size += len(d.eol)
 }
 
-// separate adds an empty line after the entry at i when the lines that follow
-// would be read as its continuation.
+// separate adds an empty line after the entry at i, or above the comments at i, when
+// the lines that follow would be read as its continuation.
 func (d *Document) separate(i int) {
+	for i >= 0 && d.items[i].kind == commentLine {
+		i--
+	}
 	if i < 0 || d.items[i].kind != entry {
 		return
 	}

@@ -141,6 +141,7 @@ func TestDeleteSection(t *testing.T) {
 		"every part goes":                       {text, "b", "# top\n[a]\nx = 1\n# end of a\n\n# about b\n[c]\n"},
 		"keys above the first section go":       {"x = 1\n[a]\n[DEFAULT]\ny = 1\n", "DEFAULT", "[a]\n"},
 		"what follows is not read as its value": {"[a]\nx = 1\n[b]\n  [c]\n", "b", "[a]\nx = 1\n\n  [c]\n"},
+		"nor below a comment":                   {"[a]\nx = 1\n    # d\n[b]\n  [c]\n", "b", "[a]\nx = 1\n\n    # d\n  [c]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

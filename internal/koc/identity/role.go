@@ -297,7 +297,7 @@ func assignmentQuery(ctx context.Context, c *command.Call) (url.Values, error) {
 		return nil, program.Usage("a role is on a project or on a domain: --auth-project and --domain exclude each other")
 	}
 	if c.Given("system") {
-		q.Set("scope.system", "true")
+		q.Set("scope.system", c.Text("system"))
 	}
 	if c.Is("inherited") {
 		q.Set("scope.OS-INHERIT:inherited_to", "projects")

@@ -13,11 +13,29 @@ import (
 // Services are all commands, by service.
 func Services() []command.Service {
 	return []command.Service{
-		{Name: "common", Title: "Quotas, limits, zones and the configuration", Entries: common.Commands()},
-		{Name: "compute", Title: "Servers and what they run on", Entries: compute.Commands()},
-		{Name: "identity", Title: "Users, projects, roles and the catalogue", Entries: identity.Commands()},
-		{Name: "image", Title: "Images", Entries: image.Commands()},
-		{Name: "network", Title: "Networks, subnets, ports and routers", Entries: network.Commands()},
-		{Name: "volume", Title: "Volumes, snapshots and backups", Entries: volume.Commands()},
+		{
+			Name: "common", Title: "Quotas, limits, zones and the configuration", Entries: common.Commands,
+			Words: "availability configuration extension limits project quota versions",
+		},
+		{
+			Name: "compute", Title: "Servers and what they run on", Entries: compute.Commands,
+			Words: "aggregate compute console flavor host hypervisor keypair server usage",
+		},
+		{
+			Name: "identity", Title: "Users, projects, roles and the catalogue", Entries: identity.Commands,
+			Words: "access application catalog consumer credential domain ec2 endpoint federation group identity implied limit mapping policy project region registered request role service token trust user",
+		},
+		{
+			Name: "image", Title: "Images", Entries: image.Commands,
+			Words: "cached image",
+		},
+		{
+			Name: "network", Title: "Networks, subnets, ports and routers", Entries: network.Commands,
+			Words: "address default floating ip local network port router security subnet tap",
+		},
+		{
+			Name: "volume", Title: "Volumes, snapshots and backups", Entries: volume.Commands,
+			Words: "block consistency volume",
+		},
 	}
 }

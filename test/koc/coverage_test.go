@@ -196,10 +196,10 @@ func TestEveryUpstreamCommandAndOptionIsThere(t *testing.T) {
 	ours := map[string]command.Entry{}
 	own := map[string]int{}
 	for _, s := range koc.New("test").All() {
-		for _, e := range s.Entries {
+		for _, e := range s.Entries() {
 			ours[e.Name] = e
 		}
-		own[s.Name] = len(s.Entries)
+		own[s.Name] = len(s.Entries())
 	}
 	services := map[string]*tally{}
 	var gaps []string

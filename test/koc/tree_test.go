@@ -23,7 +23,7 @@ func TestEveryCommandIsDeclaredAsItShould(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, s := range koc.New("test").All() {
-		for _, e := range s.Entries {
+		for _, e := range s.Entries() {
 			if other, twice := seen[e.Name]; twice {
 				t.Errorf("%s: a command of %s and of %s", e.Name, other, s.Name)
 			}
@@ -39,12 +39,32 @@ func TestEveryCommandIsDeclaredAsItShould(t *testing.T) {
 	}
 }
 
+// TestTheFirstWordsOfAServiceAreDeclared: a line that begins with a word of one
+// service looks at no other, so each must say all of its own.
+func TestTheFirstWordsOfAServiceAreDeclared(t *testing.T) {
+	t.Parallel()
+	for _, s := range koc.New("test").Services() {
+		var words []string
+		for _, e := range s.Entries() {
+			word, _, _ := strings.Cut(e.Name, " ")
+			words = append(words, word)
+		}
+		slices.Sort(words)
+		declared := strings.Fields(s.Words)
+		for _, word := range slices.Compact(words) {
+			if !slices.Contains(declared, word) {
+				t.Errorf("%s: %s is not in Words", s.Name, word)
+			}
+		}
+	}
+}
+
 // TestEveryNameCanBeAsked builds a command line from nothing but defaults and asks for
 // every name that is declared.
 func TestEveryNameCanBeAsked(t *testing.T) {
 	t.Parallel()
 	for _, s := range koc.New("test").All() {
-		for _, e := range s.Entries {
+		for _, e := range s.Entries() {
 			cmd := e.Build()
 			cmd.Exclusive = nil
 			for i := range cmd.Args {
@@ -78,7 +98,7 @@ func TestAFullLineMeansOneCommand(t *testing.T) {
 	p.Services = func() []command.Service { return slices.Clone(services) }
 	var names []string
 	for _, s := range p.All() {
-		for _, e := range s.Entries {
+		for _, e := range s.Entries() {
 			names = append(names, e.Name)
 		}
 	}
@@ -120,10 +140,10 @@ func TestTheReferenceOfKocIsWhatItDoes(t *testing.T) {
 	fmt.Fprintf(&index, "# koc\n\n%s. Every command also has the flags of the kinds below.\n\n", p.Short)
 	fmt.Fprintf(&index, "* [Coverage](coverage.md): what the openstack client has, command by command\n")
 	for _, s := range p.All() {
-		if len(s.Entries) == 0 {
+		if len(s.Entries()) == 0 {
 			continue
 		}
-		fmt.Fprintf(&index, "* [%s](%s.md): %d commands\n", s.Title, s.Name, len(s.Entries))
+		fmt.Fprintf(&index, "* [%s](%s.md): %d commands\n", s.Title, s.Name, len(s.Entries()))
 		pages[s.Name+".md"] = servicePage(p, s)
 	}
 	index.WriteString("\n```text")
@@ -136,7 +156,7 @@ func TestTheReferenceOfKocIsWhatItDoes(t *testing.T) {
 func servicePage(p *command.Program, s command.Service) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", s.Title)
-	entries := slices.Clone(s.Entries)
+	entries := slices.Clone(s.Entries())
 	slices.SortFunc(entries, func(x, y command.Entry) int { return strings.Compare(x.Name, y.Name) })
 	for _, e := range entries {
 		cmd := e.Build()

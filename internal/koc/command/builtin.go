@@ -10,11 +10,13 @@ import (
 
 // builtin are the commands about the program itself.
 func (p *Program) builtin() Service {
-	return Service{Name: "cli", Title: "The program itself", Entries: []Entry{
-		{Name: "command list", Build: p.commandList},
-		{Name: "complete", Build: p.completeCommand},
-		{Name: "completion", Build: p.completionCommand},
-		{Name: "help", Build: helpCommand},
+	return Service{Name: "cli", Title: "The program itself", Words: "command complete completion", Entries: func() []Entry {
+		return []Entry{
+			{Name: "command list", Build: p.commandList},
+			{Name: "complete", Build: p.completeCommand},
+			{Name: "completion", Build: p.completionCommand},
+			{Name: "help", Build: helpCommand},
+		}
 	}}
 }
 
@@ -66,7 +68,7 @@ func (p *Program) completeCommand() Command {
 				return nil
 			}
 			for _, s := range p.All() {
-				for _, e := range s.Entries {
+				for _, e := range s.Entries() {
 					c.Printf("%s\n", e.Name)
 				}
 			}
@@ -91,7 +93,7 @@ func (p *Program) commandList() Command {
 					continue
 				}
 				var names []string
-				for _, e := range s.Entries {
+				for _, e := range s.Entries() {
 					names = append(names, e.Name)
 				}
 				slices.Sort(names)

@@ -19,6 +19,7 @@ type Call struct {
 	Cloud   *cloud.Cloud // authenticates when it is first asked
 	Output  render.Options
 
+	quiet bool    // --quiet: writes are not confirmed
 	catch *caught // of a watch on a terminal
 }
 
@@ -61,7 +62,7 @@ func (c *Call) Notef(format string, a ...any) {
 // Donef confirms a write on standard error, when that is a terminal and the
 // voice is our own: in a script silence is success.
 func (c *Call) Donef(format string, a ...any) {
-	if c.Streams.ErrTTY && !c.Compat() {
+	if c.Streams.ErrTTY && !c.Compat() && !c.quiet {
 		c.Notef(format, a...)
 	}
 }

@@ -7,9 +7,9 @@ func Globals() []Flag {
 		{Name: "help", Short: "h", Help: "Show what the command does and how to call it."},
 		{Name: "version", Help: "Print the version."},
 		{Name: "compat", Value: "<voice>", Choices: []string{"koc", "openstack"}, Koc: true, Help: "Print what this client would print (KOC_COMPAT)."},
-		{Name: "verbose", Short: "v", Repeat: true, Help: "Say more; repeat for still more."},
-		{Name: "quiet", Short: "q", Help: "Say only what went wrong."},
-		{Name: "log-file", Value: "<file>", Help: "Write what is said about the run to this file too."},
+		{Name: "verbose", Short: "v", Repeat: true, Help: "Accepted and not needed: --debug shows what happens."},
+		{Name: "quiet", Short: "q", Help: "Do not confirm what was done."},
+		{Name: "log-file", Value: "<file>", Help: "Append what goes to standard error to this file too."},
 		{Name: "debug", Help: "Show each request and answer, secrets left out (OS_DEBUG)."},
 		{Name: "timing", Help: "Show how long each request took."},
 

@@ -202,7 +202,7 @@ func (r *invocation) help(path string) error {
 	p.line("\nUsage: %s <command> [flags] [arguments]", r.Name)
 	for _, s := range r.All() {
 		p.line("\n%s", s.Title)
-		words := tree(s.Entries).nouns()
+		words := tree(s.Entries()).nouns()
 		for _, l := range wrap(strings.Join(words, ", "), p.width-2) {
 			p.line("  %s", l)
 		}

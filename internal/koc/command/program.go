@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,9 +18,12 @@ import (
 
 // Service is a set of commands under a title of the help.
 type Service struct {
-	Name    string // "compute"
-	Title   string // "Servers and what they run on"
-	Entries []Entry
+	Name  string // "compute"
+	Title string // "Servers and what they run on"
+	// Words are the first words of its commands, blanks between. A line that begins
+	// with one needs no other services.
+	Words   string
+	Entries func() []Entry
 }
 
 // Program is all the commands and what they have in common.
@@ -74,11 +79,24 @@ func voice(proc program.Process) render.Voice {
 	return render.Own
 }
 
+// entries are the commands that the line may mean: those of the services whose word
+// it begins with, else all.
 func (r *invocation) entries() tree {
-	if r.tree == nil {
-		for _, s := range r.All() {
-			r.tree = append(r.tree, s.Entries...)
-		}
+	if r.tree != nil {
+		return r.tree
+	}
+	services := r.All()
+	first := ""
+	if len(r.proc.Args) > 0 && r.voice == render.Own {
+		first = r.proc.Args[0]
+	}
+	if known := slices.DeleteFunc(slices.Clone(services), func(s Service) bool {
+		return !slices.Contains(strings.Fields(s.Words), first)
+	}); len(known) > 0 {
+		services = known
+	}
+	for _, s := range services {
+		r.tree = append(r.tree, s.Entries()...)
 	}
 	return r.tree
 }
@@ -161,6 +179,17 @@ func (r *invocation) command(ctx context.Context, t target, globals []Flag) erro
 		Values: v, Name: t.path, Streams: r.out, Env: r.proc.Env,
 		Output: renderOptions(&cmd, v, r.voice, r.proc.Env),
 	}
+	if name, given := v.Global("log-file"); given {
+		log, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("--log-file: %w", err)
+		}
+		// It is not closed before the process ends: the error of the run goes there too.
+		streams := *r.out
+		streams.Err = io.MultiWriter(streams.Err, log)
+		r.out, c.Streams = &streams, &streams
+	}
+	c.quiet = v.Is("quiet")
 	again, err := watched(&cmd, v)
 	if err != nil {
 		return r.usage(err, t.path, &cmd)

@@ -56,6 +56,10 @@ func services(all []command.Service) func() []command.Service {
 	return func() []command.Service { return all }
 }
 
+func entries(all ...command.Entry) func() []command.Entry {
+	return func() []command.Entry { return all }
+}
+
 type outcome struct {
 	code     int
 	out, err string
@@ -71,7 +75,7 @@ func start(t *testing.T, change func(*program.Process), args ...string) outcome 
 	}
 	p := &command.Program{
 		Name: "koc", Version: "v1", Short: "A program",
-		Services: services([]command.Service{{Name: "compute", Title: "Servers", Entries: []command.Entry{
+		Services: services([]command.Service{{Name: "compute", Title: "Servers", Entries: entries(
 			says("server list", things), says("server show", nil), says("server migrate", nil), says("server migrate confirm", nil),
 			says("server migration list", nil), says("server group list", nil), says("service list", nil),
 			says("security group rule create", nil),
@@ -84,7 +88,7 @@ func start(t *testing.T, change func(*program.Process), args ...string) outcome 
 			says("fail pipe", fails(&os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE})),
 			says("fail code", fails(program.WithCode(errors.New("the other program failed"), 7))),
 			says("fail reject", fails(command.Reject("--a needs --b"))),
-		}}}),
+		)}}),
 		Open: func(*command.Call) (*cloud.Cloud, error) { return nil, nil }, //nolint:nilnil // no session
 	}
 	streams, _, out, stderr := iostreams.Test()
@@ -338,15 +342,27 @@ func TestScriptsOfCompletionAreSmall(t *testing.T) {
 	}
 }
 
+func TestTheLogFileHasTheErrorToo(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "log")
+	got := start(t, nil, "fail", "plain", "--log-file", file)
+	if data, err := os.ReadFile(file); err != nil || string(data) != got.err || got.err == "" {
+		t.Errorf("%q, %v, want %q", data, err, got.err)
+	}
+	if got := start(t, nil, "fail", "plain", "--log-file", filepath.Dir(file)); got.code != 1 || !strings.Contains(got.err, "--log-file") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestOutputFlagsReachTheRenderer(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"CLIFF_MAX_TERM_WIDTH": "33", "CLIFF_FIT_WIDTH": "1", "COLUMNS": "44"}
 	var seen render.Options
 	p := &command.Program{
-		Name: "koc", Services: services([]command.Service{{Name: "x", Entries: []command.Entry{says("thing list", func(cmd *command.Command) {
+		Name: "koc", Services: services([]command.Service{{Name: "x", Entries: entries(says("thing list", func(cmd *command.Command) {
 			cmd.Output = command.Listed
 			cmd.Run = func(_ context.Context, c *command.Call) error { seen = c.Output; return nil }
-		})}}}),
+		}))}}),
 		Open: func(*command.Call) (*cloud.Cloud, error) { return nil, nil }, //nolint:nilnil // no session
 	}
 	run := func(args ...string) render.Options {

@@ -71,9 +71,9 @@ func watchedProgram(turns ...turn) *command.Program {
 	}
 	return &command.Program{
 		Name: "koc", Version: "1", Short: "-",
-		Services: services([]command.Service{{Name: "thing", Entries: []command.Entry{
+		Services: services([]command.Service{{Name: "thing", Entries: entries(
 			entry("thing list", list), entry("thing show", show), entry("secret show", secret),
-		}}}),
+		)}}),
 		Open: func(*command.Call) (*cloud.Cloud, error) { return nil, nil },
 	}
 }

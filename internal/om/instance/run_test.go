@@ -310,7 +310,7 @@ func TestRequirements(t *testing.T) {
 
 	t.Run("a stop waits too", func(t *testing.T) {
 		t.Parallel()
-		f := faked(t, "stop_timeout = 50ms\n[ip#1]\n[app#1]\nstop_requires = ip#1(down)\n")
+		f := faked(t, "stop_timeout = 1s\n[ip#1]\n[app#1]\nstop_requires = ip#1(down)\n")
 		f.run(instance.Start)
 		f.fails(instance.Stop, "requires ip#1(down), which is up")
 		f.run(instance.Stop, rid("ip#1"))
@@ -340,10 +340,10 @@ func TestRequirements(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	f := faked(t, "timeout = 1h\nstart_timeout = 20ms\n[ip#1]\n[app#1]\n")
+	f := faked(t, "timeout = 1h\nstart_timeout = 2s\n[ip#1]\n[app#1]\n")
 	_, open := f.fake.gate("start app#1")
 	defer close(open)
-	f.fails(instance.Start, "start app#1: start_timeout of 20ms is over")
+	f.fails(instance.Start, "start app#1: start_timeout of 2s is over")
 	if diff := cmp.Diff([]string{"start ip#1", "start app#1 cut", "stop app#1", "stop ip#1"}, f.fake.history()); diff != "" {
 		t.Error(diff)
 	}

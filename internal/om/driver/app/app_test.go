@@ -118,6 +118,7 @@ func TestSimple(t *testing.T) {
 		f := drivertest.New(t, simple("start = : > {dir}/up; exec sleep 310\nstart_grace = 200ms\ncheck = test -e {dir}/up && true\n"), &log)
 		f.Must(instance.Start)
 		r := record(t, f)
+		awaitFile(t, filepath.Join(f.Dir, "up"))
 		if err := os.Remove(filepath.Join(f.Dir, "up")); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +19,17 @@ import (
 // endpoints are the services of the fake cloud, by the type in the catalogue. The
 // host of each is its name in scripts.
 var endpoints = [...]struct{ typ, name, base string }{
-	{"identity", "identity", "/v3"}, {"compute", "compute", "/v2.1"}, {"network", "network", "/v2.0"}, {"image", "image", "/v2"},
-	{"volumev3", "volume", "/v3/p1"}, {"placement", "placement", ""}, {"baremetal", "baremetal", "/v1"}, {"dns", "dns", "/v2"},
-	{"load-balancer", "load-balancer", "/v2.0"}, {"baremetal-introspection", "baremetal-introspection", "/v1"}, {"keyvrm", "keyvrm", "/v1"},
+	{"identity", "identity", "/v3"},
+	{"compute", "compute", "/v2.1"},
+	{"network", "network", "/v2.0"},
+	{"image", "image", "/v2"},
+	{"volumev3", "volume", "/v3/p1"},
+	{"placement", "placement", ""},
+	{"baremetal", "baremetal", "/v1"},
+	{"dns", "dns", "/v2"},
+	{"load-balancer", "load-balancer", "/v2.0"},
+	{"baremetal-introspection", "baremetal-introspection", "/v1"},
+	{"keyvrm", "keyvrm", "/v1"},
 }
 
 // Endpoint is the address of a service, for the links in answers.
@@ -235,12 +244,15 @@ func (f *Fake) fromStock(service, path string, query url.Values) (int, string) {
 
 func selected(o map[string]any, query url.Values) bool {
 	for name, values := range query {
-		if v, has := o[name]; has && !slices.Contains(values, fmt.Sprint(v)) {
+		if v, has := o[name]; has && !slices.Contains(values, fmt.Sprint(v)) && !slices.Contains(values, exactly(fmt.Sprint(v))) {
 			return false
 		}
 	}
 	return true
 }
+
+// exactly is the expression that Nova is asked for a name with.
+func exactly(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
 
 func wrapped(key string, v any) string {
 	if key != "" {

@@ -25,6 +25,7 @@ package koctest
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -48,6 +49,8 @@ type Case struct {
 	Compat bool
 	Stdin  string
 	Env    map[string]string
+	// Set holds more settings of the session, as "compute_api_version": "2.90".
+	Set map[string]string
 }
 
 // Stock is what a service has of a kind, for commands to find.
@@ -130,7 +133,7 @@ func Call(entries []command.Entry, k Case, streams *iostreams.Streams, fake *Fak
 		return nil, err
 	}
 	env := func(name string) string { return k.Env[name] }
-	c := &command.Call{Values: values, Name: entry.Name, Streams: streams, Env: env, Cloud: Cloud(fake, streams, k.Compat)}
+	c := &command.Call{Values: values, Name: entry.Name, Streams: streams, Env: env, Cloud: Cloud(fake, streams, k.Compat, k.Set)}
 	if k.Compat {
 		c.Output.Voice = render.OpenStack
 	}
@@ -145,15 +148,16 @@ func Call(entries []command.Entry, k Case, streams *iostreams.Streams, fake *Fak
 	return &Ready{c, cmd}, nil
 }
 
-// Cloud is a session with the fake cloud.
-func Cloud(fake *Fake, streams *iostreams.Streams, compat bool) *cloud.Cloud {
-	return cloud.New(cloud.Options{
-		Set: map[string]string{
-			"auth_url": "https://identity.test/v3", "username": "admin", "password": "secret", "project_name": "admin",
-			"user_domain_id": "default", "project_domain_id": "default",
-		},
-		Streams: streams, Version: "test", Compat: compat, Transport: fake,
-	})
+// Cloud is a session with the fake cloud, with more settings where there are any.
+func Cloud(fake *Fake, streams *iostreams.Streams, compat bool, more ...map[string]string) *cloud.Cloud {
+	set := map[string]string{
+		"auth_url": "https://identity.test/v3", "username": "admin", "password": "secret", "project_name": "admin",
+		"user_domain_id": "default", "project_domain_id": "default",
+	}
+	for _, m := range more {
+		maps.Copy(set, m)
+	}
+	return cloud.New(cloud.Options{Set: set, Streams: streams, Version: "test", Compat: compat, Transport: fake})
 }
 
 // Answering is a session with a cloud whose services answer each GET with what a

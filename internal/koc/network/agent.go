@@ -19,9 +19,18 @@ func agents() noun.Noun {
 
 // kinds of agents, by the short word of the flag, with the name the service has.
 var agentKinds = [...][2]string{
-	{"bgp", "BGP dynamic routing agent"}, {"dhcp", "DHCP agent"}, {"open-vswitch", "Open vSwitch agent"}, {"linux-bridge", "Linux bridge agent"},
-	{"ofa", "OFA driver agent"}, {"l3", "L3 agent"}, {"loadbalancer", "Loadbalancer agent"}, {"metering", "Metering agent"},
-	{"metadata", "Metadata agent"}, {"macvtap", "Macvtap agent"}, {"nic", "NIC Switch agent"}, {"sriov", "SR-IOV agent"},
+	{"bgp", "BGP dynamic routing agent"},
+	{"dhcp", "DHCP agent"},
+	{"open-vswitch", "Open vSwitch agent"},
+	{"linux-bridge", "Linux bridge agent"},
+	{"ofa", "OFA driver agent"},
+	{"l3", "L3 agent"},
+	{"loadbalancer", "Loadbalancer agent"},
+	{"metering", "Metering agent"},
+	{"metadata", "Metadata agent"},
+	{"macvtap", "Macvtap agent"},
+	{"nic", "NIC Switch agent"},
+	{"sriov", "SR-IOV agent"},
 }
 
 func agentCommands() []command.Entry {

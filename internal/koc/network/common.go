@@ -30,7 +30,9 @@ func ports() noun.Noun         { return thing("port", "/ports", "port", "") }
 func routers() noun.Noun       { return thing("router", "/routers", "router", "") }
 func subnetPools() noun.Noun   { return thing("subnet pool", "/subnetpools", "subnetpool", "") }
 func addressScopes() noun.Noun { return thing("address scope", "/address-scopes", "address_scope", "") }
+
 func addressGroups() noun.Noun { return thing("address group", "/address-groups", "address_group", "") }
+
 func securityGroups() noun.Noun {
 	return thing("security group", "/security-groups", "security_group", "")
 }

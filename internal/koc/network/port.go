@@ -221,9 +221,9 @@ func setPort(ctx context.Context, c *command.Call, body *noun.Object, o noun.Obj
 	if err != nil {
 		return err
 	}
-	add := func(attr, clear string, more []any) {
+	add := func(attr, cleared string, more []any) {
 		switch {
-		case c.Is(clear):
+		case c.Is(cleared):
 			body.Set(attr, more)
 		case len(more) > 0:
 			body.Set(attr, append(items(o, attr), more...))
@@ -232,9 +232,9 @@ func setPort(ctx context.Context, c *command.Call, body *noun.Object, o noun.Obj
 	add("fixed_ips", "no-fixed-ip", ips)
 	add("security_groups", "no-security-group", anys(groups))
 	add("allowed_address_pairs", "no-allowed-address", records(c, "allowed-address", "ip-address", "ip_address", "mac-address", "mac_address"))
-	if clear := c.Is("no-binding-profile"); clear || len(profile) > 0 {
+	if cleared := c.Is("no-binding-profile"); cleared || len(profile) > 0 {
 		all := noun.Object{}
-		if !clear {
+		if !cleared {
 			all = slices.Clone(o.Object("binding:profile"))
 		}
 		for _, f := range profile {
@@ -302,8 +302,10 @@ func listedPorts() noun.Listing {
 			noun.OneOf("status", "<status>", "status", "Only ports in this status", "ACTIVE", "BUILD", "DOWN", "ERROR"),
 		}, tagFilters("ports")),
 		Flags: []command.Flag{
-			{Name: "fixed-ip", Value: "subnet=<subnet>,ip-address=<ip-address>,ip-substring=<ip-substring>", Type: command.Records,
-				Keys: []string{"subnet", "ip-address", "ip-substring"}, Help: "Only ports with this address, by subnet (name or id), by itself or by a part of it; repeat for more"},
+			{
+				Name: "fixed-ip", Value: "subnet=<subnet>,ip-address=<ip-address>,ip-substring=<ip-substring>", Type: command.Records,
+				Keys: []string{"subnet", "ip-address", "ip-substring"}, Help: "Only ports with this address, by subnet (name or id), by itself or by a part of it; repeat for more",
+			},
 			{Name: "all-projects", Koc: true, Help: "Show the project of each port: who may see all ports does without it"},
 		},
 		Exclusive: []string{"router server device-id", "all-projects project"},

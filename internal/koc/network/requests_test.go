@@ -83,17 +83,21 @@ func TestNetworks(t *testing.T) {
 	t.Parallel()
 	koctest.Test(t, network.Commands(), have(), []koctest.Case{
 		{Line: "network create n -f value -c id -c name", API: `POST network /networks {"network":{"name":"n"}}`, Out: "new\nn"},
-		{Line: "network create n --share --disable --description d --mtu 1400 --disable-port-security --external --default --provider-network-type vlan " +
-			"--provider-physical-network p --provider-segment 7 --dns-domain x.org. --availability-zone-hint a --availability-zone-hint b --qos-policy gold --transparent-vlan" + corp +
-			" --extra-property type=int,name=x,value=5 --extra-property name=y,value=z --tag t2 --tag t1 --tag t2 -c tags -f value",
+		{
+			Line: "network create n --share --disable --description d --mtu 1400 --disable-port-security --external --default --provider-network-type vlan " +
+				"--provider-physical-network p --provider-segment 7 --dns-domain x.org. --availability-zone-hint a --availability-zone-hint b --qos-policy gold --transparent-vlan" + corp +
+				" --extra-property type=int,name=x,value=5 --extra-property name=y,value=z --tag t2 --tag t1 --tag t2 -c tags -f value",
 			API: `
 			POST network /networks {"network":{"name":"n","shared":true,"admin_state_up":false,"description":"d","mtu":"1400","port_security_enabled":false,
 				"router:external":true,"is_default":true,"provider:network_type":"vlan","provider:physical_network":"p","provider:segmentation_id":"7",
 				"dns_domain":"x.org.","availability_zone_hints":["a","b"],"qos_policy_id":"` + qos1 + `","vlan_transparent":true,"project_id":"` + demo + `","x":5,"y":"z"}}
-			PUT network /networks/new/tags {"tags":["t1","t2"]}`, Out: "t1, t2"},
-		{Line: "network create n --no-share --enable --enable-port-security --internal --no-default --no-transparent-vlan --no-tag --no-qinq-vlan",
+			PUT network /networks/new/tags {"tags":["t1","t2"]}`, Out: "t1, t2",
+		},
+		{
+			Line: "network create n --no-share --enable --enable-port-security --internal --no-default --no-transparent-vlan --no-tag --no-qinq-vlan",
 			API: `POST network /networks {"network":{"name":"n","shared":false,"admin_state_up":true,"port_security_enabled":true,"router:external":false,"is_default":false,
-				"vlan_transparent":false,"vlan_qinq":false}}`},
+				"vlan_transparent":false,"vlan_qinq":false}}`,
+		},
 		{Line: "network create n --tag t", API: `
 			POST network /networks {"network":{"name":"n"}}
 			PUT network /networks/new/tags {"tags":["t"]}
@@ -103,8 +107,10 @@ func TestNetworks(t *testing.T) {
 		{Line: "network create n --qos-policy none", Err: `no qos policy has the name or id "none"`},
 		{Line: "network create n --extra-property type=odd,name=a,value=b", Err: `the type "odd" is not one of`},
 		{Line: "network create n --extra-property type=int,name=a,value=b", Err: `"b" is no integer`},
-		{Line: "network create n --extra-property type=bool,name=a,value=TRUE --extra-property type=list,name=b,value=x;y --extra-property type=dict,name=c,value=k:v;w;l:m",
-			API: `POST network /networks {"network":{"name":"n","a":true,"b":["x","y"],"c":{"k":"v;w","l":"m"}}}`},
+		{
+			Line: "network create n --extra-property type=bool,name=a,value=TRUE --extra-property type=list,name=b,value=x;y --extra-property type=dict,name=c,value=k:v;w;l:m",
+			API:  `POST network /networks {"network":{"name":"n","a":true,"b":["x","y"],"c":{"k":"v;w","l":"m"}}}`,
+		},
 		{Line: "network create n --extra-property type=dict,name=c,value=k", Err: "has no value"},
 		{Line: "network delete net1 ext", API: "DELETE network /networks/" + net1 + "\nDELETE network /networks/" + net2, Out: "-"},
 		{Line: "network delete gone", Err: `no network has the name or id "gone"`},
@@ -185,8 +191,10 @@ func TestSubnets(t *testing.T) {
 			PUT network /subnets/` + sub1 + ` {"subnet":{"gateway_ip":"10.0.0.7"}}
 			PUT network /subnets/` + sub1 + `/tags {"tags":["t"]}`},
 		{Line: "subnet show sub1 -f value -c allocation_pools -c host_routes -c dns_nameservers", Out: "10.0.0.2-10.0.0.99\n1.1.1.1\ndestination='10.9.0.0/16', gateway='10.0.0.9'"},
-		{Line: "subnet unset sub1 --gateway --dns-nameserver 1.1.1.1 --host-route destination=10.9.0.0/16,gateway=10.0.0.9 --allocation-pool start=10.0.0.2,end=10.0.0.99 --service-type compute:nova",
-			API: `PUT network /subnets/` + sub1 + ` {"subnet":{"gateway_ip":null,"allocation_pools":[],"dns_nameservers":[],"host_routes":[],"service_types":[]}}`},
+		{
+			Line: "subnet unset sub1 --gateway --dns-nameserver 1.1.1.1 --host-route destination=10.9.0.0/16,gateway=10.0.0.9 --allocation-pool start=10.0.0.2,end=10.0.0.99 --service-type compute:nova",
+			API:  `PUT network /subnets/` + sub1 + ` {"subnet":{"gateway_ip":null,"allocation_pools":[],"dns_nameservers":[],"host_routes":[],"service_types":[]}}`,
+		},
 		{Line: "subnet unset sub1 --dns-nameserver 2.2.2.2", Err: "the subnet has no dns nameserver 2.2.2.2"},
 		{Line: "subnet unset sub1 --host-route destination=a,gateway=b", Err: "the subnet has no host route destination=a,nexthop=b"},
 
@@ -291,8 +299,10 @@ func TestRouters(t *testing.T) {
 		{Line: "router set r2 --qos-policy gold", Err: "the router has none"},
 		{Line: "router set r2 --fixed-ip subnet=sub2", Err: "give --external-gateway too"},
 		{Line: "router set r1 --no-tag --enable", API: `PUT network /routers/` + rtr1 + ` {"router":{"admin_state_up":true}}`},
-		{Line: "router show r1 -f value -c interfaces_info -c ha", API: "GET network /ports?device_id=" + rtr1 + "\n= {\"ports\":[{\"id\":\"p1\",\"device_owner\":\"x\",\"fixed_ips\":[{\"ip_address\":\"1.2.3.4\",\"subnet_id\":\"s\"}]},{\"id\":\"p2\",\"device_owner\":\"network:router_gateway\",\"fixed_ips\":[{}]}]}",
-			Out: "false\n[{\"port_id\": \"p1\", \"ip_address\": \"1.2.3.4\", \"subnet_id\": \"s\"}]"},
+		{
+			Line: "router show r1 -f value -c interfaces_info -c ha", API: "GET network /ports?device_id=" + rtr1 + "\n= {\"ports\":[{\"id\":\"p1\",\"device_owner\":\"x\",\"fixed_ips\":[{\"ip_address\":\"1.2.3.4\",\"subnet_id\":\"s\"}]},{\"id\":\"p2\",\"device_owner\":\"network:router_gateway\",\"fixed_ips\":[{}]}]}",
+			Out: "false\n[{\"port_id\": \"p1\", \"ip_address\": \"1.2.3.4\", \"subnet_id\": \"s\"}]",
+		},
 		{Line: "router unset r1 --route destination=10.8.0.0/16,gateway=10.0.0.8 --qos-policy", API: `PUT network /routers/` + rtr1 + ` {"router":{"routes":[],"external_gateway_info":{"network_id":"` + net2 + `","qos_policy_id":null}}}`},
 		{Line: "router unset r1 --external-gateway", API: `PUT network /routers/` + rtr1 + ` {"router":{"external_gateway_info":{}}}`},
 		{Line: "router unset r1 --route destination=a,gateway=b", Err: "the router has no route destination=a,nexthop=b"},
@@ -489,8 +499,10 @@ func TestTrunksAndLogs(t *testing.T) {
 		{Line: "network log set log --enable --name n", API: `PUT network /log/logs/` + misc1 + ` {"log":{"enabled":true,"name":"n"}}`},
 		{Line: "network log show log -f value -c Resource -c extra", Out: "g\n1"},
 		{Line: "network loggable resources list -f value", Out: "security_group"},
-		{Line: "network log list", API: "GET network /log/logs?fields=enabled&fields=event&fields=id&fields=name&fields=resource_id&fields=resource_type&fields=target_id\n= 404 {}\nGET network /extensions/logging\n= 404 {}",
-			Err: `this cloud cannot do "network log list": its network service has no extension "logging"`},
+		{
+			Line: "network log list", API: "GET network /log/logs?fields=enabled&fields=event&fields=id&fields=name&fields=resource_id&fields=resource_type&fields=target_id\n= 404 {}\nGET network /extensions/logging\n= 404 {}",
+			Err: `this cloud cannot do "network log list": its network service has no extension "logging"`,
+		},
 	})
 }
 
@@ -501,8 +513,10 @@ func TestRulesAndMirrors(t *testing.T) {
 	}
 	koctest.Test(t, network.Commands(), have(), []koctest.Case{
 		{Line: "default security group rule create", API: create(`{"direction":"ingress","ethertype":"IPv4","used_in_non_default_sg":true}`)},
-		{Line: "default security group rule create --egress --protocol TCP --dst-port 80:90 --remote-ip 2001:db8::/32 --for-default-sg --description d",
-			API: create(`{"description":"d","direction":"egress","remote_ip_prefix":"2001:db8::/32","used_in_default_sg":true,"protocol":"tcp","ethertype":"IPv6","port_range_min":80,"port_range_max":90}`)},
+		{
+			Line: "default security group rule create --egress --protocol TCP --dst-port 80:90 --remote-ip 2001:db8::/32 --for-default-sg --description d",
+			API:  create(`{"description":"d","direction":"egress","remote_ip_prefix":"2001:db8::/32","used_in_default_sg":true,"protocol":"tcp","ethertype":"IPv6","port_range_min":80,"port_range_max":90}`),
+		},
 		{Line: "default security group rule create --protocol icmp --icmp-type 8 --icmp-code 0 --remote-group PARENT", API: create(`{"remote_group_id":"PARENT","protocol":"icmp","direction":"ingress","ethertype":"IPv4","used_in_non_default_sg":true,"port_range_min":8,"port_range_max":0}`)},
 		{Line: "default security group rule create --protocol ipv6-icmp --remote-group web --for-custom-sg", API: create(`{"remote_group_id":"` + group1 + `","used_in_non_default_sg":true,"protocol":"ipv6-icmp","direction":"ingress","ethertype":"IPv6"}`)},
 		{Line: "default security group rule create --ethertype ipv6 --dst-port 22 --protocol any --remote-address-group addresses", API: create(`{"remote_address_group_id":"` + misc1 + `","direction":"ingress","ethertype":"IPv6","used_in_non_default_sg":true,"port_range_min":22,"port_range_max":22}`)},

@@ -33,7 +33,7 @@ func routerCommands() []command.Entry {
 			Flags:     append(gatewayFlags(), command.Flag{Name: "qos-policy", Value: "<qos-policy>", Complete: "qos policy", Help: "QoS policy of the address of the gateway, by name or id"}),
 			Exclusive: append(routerExclusive(), "flavor flavor-id"),
 			Body: func(ctx context.Context, c *command.Call, body *noun.Object, _ noun.Object) error {
-				if err := setGateway(ctx, c, body, nil); err != nil {
+				if err := setGateway(ctx, c, body); err != nil {
 					return err
 				}
 				return setQoS(ctx, c, body, nil, false)
@@ -174,7 +174,7 @@ func gateways(ctx context.Context, c *command.Call, refs []string) ([]any, error
 
 // setGateway writes the gateways: one in the classic attribute, several in that of
 // clouds that can have them.
-func setGateway(ctx context.Context, c *command.Call, body *noun.Object, o noun.Object) error {
+func setGateway(ctx context.Context, c *command.Call, body *noun.Object) error {
 	refs := c.Texts("external-gateway")
 	if len(refs) == 0 {
 		if c.Is("enable-snat") || c.Is("disable-snat") || c.Given("fixed-ip") {
@@ -194,8 +194,8 @@ func setGateway(ctx context.Context, c *command.Call, body *noun.Object, o noun.
 	return nil
 }
 
-func setQoS(ctx context.Context, c *command.Call, body *noun.Object, o noun.Object, clear bool) error {
-	if !c.Given("qos-policy") && !clear {
+func setQoS(ctx context.Context, c *command.Call, body *noun.Object, o noun.Object, cleared bool) error {
+	if !c.Given("qos-policy") && !cleared {
 		return nil
 	}
 	info := body.Object("external_gateway_info")
@@ -207,7 +207,7 @@ func setQoS(ctx context.Context, c *command.Call, body *noun.Object, o noun.Obje
 		info = noun.Object{{Name: "network_id", Value: network}}
 	}
 	var policy any
-	if !clear {
+	if !cleared {
 		id, err := qosPolicies().Resolve(ctx, c, c.Text("qos-policy"))
 		if err != nil {
 			return err
@@ -227,7 +227,7 @@ func setRouter(ctx context.Context, c *command.Call, body *noun.Object, o noun.O
 	case len(more) > 0:
 		body.Set("routes", append(more, items(o, "routes")...))
 	}
-	if err := setGateway(ctx, c, body, o); err != nil {
+	if err := setGateway(ctx, c, body); err != nil {
 		return err
 	}
 	return setQoS(ctx, c, body, o, c.Is("no-qos-policy"))

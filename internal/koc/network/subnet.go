@@ -19,13 +19,17 @@ func subnetCommands() []command.Entry {
 			Fields: slices.Concat(noun.InProject("Project that owns the subnet"), []noun.Field{
 				must(networks().Reference("network", "<network>", "network_id", "Network of the subnet, by name or id")),
 				subnetPools().Reference("subnet-pool", "<subnet-pool>", "subnetpool_id", "Take the addresses from this subnet pool, by name or id"),
-				{Flag: command.Flag{Name: "use-prefix-delegation", Value: "<use-prefix-delegation>", Help: "Take an IPv6 prefix that is delegated from outside"},
-					Attr: "subnetpool_id", To: func(context.Context, *command.Call, string) (any, error) { return "prefix_delegation", nil }},
+				{
+					Flag: command.Flag{Name: "use-prefix-delegation", Value: "<use-prefix-delegation>", Help: "Take an IPv6 prefix that is delegated from outside"},
+					Attr: "subnetpool_id", To: func(context.Context, *command.Call, string) (any, error) { return "prefix_delegation", nil },
+				},
 				noun.On("use-default-subnet-pool", "use_default_subnet_pool", true, "Take the addresses from the default pool of the IP version"),
 				noun.String("prefix-length", "<prefix-length>", "prefixlen", "Length of the prefix to take from the pool"),
 				noun.String("subnet-range", "<subnet-range>", "cidr", "Addresses of the subnet in CIDR notation; required without a pool"),
-				{Flag: command.Flag{Name: "ip-version", Value: "<ip-version>", Type: command.Int, Choices: []string{"4", "6"}, Default: "4",
-					Help: "IP version; a subnet pool decides it by itself"}},
+				{Flag: command.Flag{
+					Name: "ip-version", Value: "<ip-version>", Type: command.Int, Choices: []string{"4", "6"}, Default: "4",
+					Help: "IP version; a subnet pool decides it by itself",
+				}},
 				noun.OneOf("ipv6-ra-mode", "<ipv6-ra-mode>", "", "What router advertisements say", "dhcpv6-stateful", "dhcpv6-stateless", "slaac"),
 				noun.OneOf("ipv6-address-mode", "<ipv6-address-mode>", "", "How guests get their IPv6 addresses", "dhcpv6-stateful", "dhcpv6-stateless", "slaac"),
 				{Flag: command.Flag{Name: "gateway", Value: "<gateway>", Default: "auto", Help: "Address of the gateway; auto takes one of the subnet, none makes it have none"}, Attr: "-"},
@@ -134,11 +138,15 @@ func subnetLists(attr string) []noun.Field {
 		return records(c, flag, "destination", "destination", "gateway", "nexthop"), nil
 	}
 	all := []noun.Field{
-		{Flag: command.Flag{Name: "allocation-pool", Value: "start=<ip-address>,end=<ip-address>", Type: command.Records, Keys: []string{"!start", "!end"},
-			Help: "Addresses that ports get theirs from; repeat for more"}, Attr: "allocation_pools", To: pools},
+		{Flag: command.Flag{
+			Name: "allocation-pool", Value: "start=<ip-address>,end=<ip-address>", Type: command.Records, Keys: []string{"!start", "!end"},
+			Help: "Addresses that ports get theirs from; repeat for more",
+		}, Attr: "allocation_pools", To: pools},
 		noun.Strings("dns-nameserver", "<dns-nameserver>", "dns_nameservers", "Name server of the subnet; repeat for more"),
-		{Flag: command.Flag{Name: "host-route", Value: "destination=<subnet>,gateway=<ip-address>", Type: command.Records, Keys: []string{"!destination", "!gateway"},
-			Help: "Route that guests get; repeat for more"}, Attr: "host_routes", To: routes},
+		{Flag: command.Flag{
+			Name: "host-route", Value: "destination=<subnet>,gateway=<ip-address>", Type: command.Records, Keys: []string{"!destination", "!gateway"},
+			Help: "Route that guests get; repeat for more",
+		}, Attr: "host_routes", To: routes},
 		noun.Strings("service-type", "<service-type>", "service_types", "Owner of ports that the subnet is for, such as network:floatingip_agent_gateway; repeat for more"),
 	}
 	if attr == "-" {

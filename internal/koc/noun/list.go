@@ -116,21 +116,9 @@ func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 			columns = changed
 		}
 	}
-	limit := 0
-	if l.Paged {
-		limit = max(c.Int("limit"), 0)
-		if marker := c.Text("marker"); marker != "" {
-			if l.Marker != nil {
-				var err error
-				if marker, err = l.Marker(ctx, c, marker); err != nil {
-					return err
-				}
-			}
-			query.Set("marker", marker)
-		}
-		if limit > 0 && l.Keep == nil {
-			query.Set("limit", c.Text("limit"))
-		}
+	limit, err := l.paging(ctx, c, query)
+	if err != nil {
+		return err
 	}
 	pageLimit := limit
 	if l.Keep != nil {
@@ -152,6 +140,26 @@ func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 		return PrintList(c, whereSet(c, columns, all), Each(all))
 	}
 	return PrintList(c, columns, objects)
+}
+
+// paging sets what --limit and --marker ask of the service, and returns the limit.
+func (l Listing) paging(ctx context.Context, c *command.Call, query url.Values) (limit int, err error) {
+	if !l.Paged {
+		return 0, nil
+	}
+	if marker := c.Text("marker"); marker != "" {
+		if l.Marker != nil {
+			if marker, err = l.Marker(ctx, c, marker); err != nil {
+				return 0, err
+			}
+		}
+		query.Set("marker", marker)
+	}
+	limit = max(c.Int("limit"), 0)
+	if limit > 0 && l.Keep == nil {
+		query.Set("limit", c.Text("limit"))
+	}
+	return limit, nil
 }
 
 // whereSet leaves out the IfSet columns that no object sets, unless the user named them.

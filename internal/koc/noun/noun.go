@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -167,9 +168,7 @@ func (n Noun) Find(ctx context.Context, c *command.Call, ref string, query url.V
 	}
 	q := url.Values{}
 	for _, more := range []url.Values{n.Search, query} {
-		for k, v := range more {
-			q[k] = v
-		}
+		maps.Copy(q, more)
 	}
 	if n.ByName != "-" {
 		q.Set(cmp.Or(n.ByName, "name"), ref)
@@ -247,12 +246,12 @@ func LooksLikeID(ref string) bool {
 }
 
 // NotFound says that nothing has the name or id of a reference.
-type NotFound struct{ Noun, Ref string }
+type NotFound struct{ Noun, Ref string } //nolint:errname // reads as what it says: noun.NotFound
 
 func (e *NotFound) Error() string { return fmt.Sprintf("no %s has the name or id %q", e.Noun, e.Ref) }
 
 // Ambiguous says that several things have the name of a reference.
-type Ambiguous struct {
+type Ambiguous struct { //nolint:errname // as NotFound
 	Noun, Ref string
 	IDs       []string
 }

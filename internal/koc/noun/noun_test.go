@@ -31,8 +31,12 @@ func entries() []command.Entry {
 	selecting.Select = "fields"
 	up := func(v any) any { return render.UpDownCell(v) }
 	columns := []noun.Column{
-		{Title: "ID", Attr: "id"}, {Title: "Name", Attr: "name"}, {Title: "State", Attr: "up", Cell: up, Long: true},
-		{Title: "Host", Attr: "host", OptIn: true}, {Title: "HA", Attr: "ha", IfSet: true}, {Title: "Mine", Attr: "mine", Own: true},
+		{Title: "ID", Attr: "id"},
+		{Title: "Name", Attr: "name"},
+		{Title: "State", Attr: "up", Cell: up, Long: true},
+		{Title: "Host", Attr: "host", OptIn: true},
+		{Title: "HA", Attr: "ha", IfSet: true},
+		{Title: "Mine", Attr: "mine", Own: true},
 		{Title: "Theirs", Attr: "theirs", Compat: true},
 	}
 	fields := []noun.Field{
@@ -115,9 +119,11 @@ func TestCommandsOfANoun(t *testing.T) {
 		{Line: "thing show none", Err: `no thing has the name or id "none"`},
 		{Line: "thing show ''", Err: "no thing"},
 		{Line: "thing create new", API: `POST network /things {"thing":{"name":"new","ratio":0.5}}`, Out: "+-------+-------+\n| Field | Value |\n+-------+-------+\n| id    | new   |\n+-------+-------+"},
-		{Line: "thing create new --text t --number 4 --item a --item b --up --nothing --other two --others one --others two --pair a=b --pair c= --ratio 2",
+		{
+			Line: "thing create new --text t --number 4 --item a --item b --up --nothing --other two --others one --others two --pair a=b --pair c= --ratio 2",
 			API: `POST network /things {"thing":{"name":"new","text":"t","deep":{"number":4},"items":["a","b"],"up":true,"nothing":null,
-				"other_id":"t2","other_ids":["` + uuid + `","t2"],"pair":{"a":"b","c":""},"ratio":2}}`},
+				"other_id":"t2","other_ids":["` + uuid + `","t2"],"pair":{"a":"b","c":""},"ratio":2}}`,
+		},
 		{Line: "thing create new --other missing", Err: `no thing has the name or id "missing"`},
 		{Line: "thing create new", API: "POST network /things {\"thing\":{\"name\":\"new\",\"ratio\":0.5}}\n= 409 {\"NeutronError\":{\"type\":\"InUse\",\"message\":\"It is there\",\"detail\":\"\"}}", Err: "It is there"},
 		{Line: "thing set two --down --text ''", API: `PUT network /things/t2 {"thing":{"text":"","up":false}}`, Out: "-"},

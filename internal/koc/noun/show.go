@@ -60,7 +60,7 @@ func (f Fields) Fields(c *command.Call, o Object) []render.Field {
 	if f.Rest || f.OwnRest && !c.Compat() {
 		for _, attr := range o {
 			if !used[attr.Name] {
-				out = append(out, render.Field(attr))
+				out = append(out, attr)
 			}
 		}
 	}

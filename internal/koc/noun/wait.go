@@ -97,8 +97,7 @@ func (w Wait) Until(ctx context.Context, c *command.Call) error {
 
 // passing reports whether an error is likely to pass by itself.
 func passing(err error) bool {
-	var fault *cloud.Fault
-	if errors.As(err, &fault) {
+	if fault, refused := errors.AsType[*cloud.Fault](err); refused {
 		return fault.Status == http.StatusTooManyRequests || fault.Status >= 500
 	}
 	var missing *NotFound
@@ -166,7 +165,7 @@ func contains(list []string, s string) bool {
 }
 
 // Failed says that a thing went into a state of failure while it was waited for.
-type Failed struct{ Noun, Ref, State, Reason string }
+type Failed struct{ Noun, Ref, State, Reason string } //nolint:errname // as NotFound
 
 func (e *Failed) Error() string {
 	text := fmt.Sprintf("%s %q went into the state %s", e.Noun, e.Ref, e.State)

@@ -36,12 +36,13 @@ func main() {
 
 func run(ctx context.Context, out io.Writer, args []string) (differ bool, err error) {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
-	koc := flags.String("koc", "", "the koc to compare (default: build it)")
+	koc := flags.String("koc", "", `the koc to compare (default: build it); with -writes, "oracle" is the openstack client, to test the lab`)
 	dir := flags.String("dir", "test/koc/lab", "where reads.txt and accepted.txt are")
 	service := flags.String("service", "", "only commands of this service")
 	only := flags.String("run", "", "only commands that this regular expression matches")
 	formats := flags.String("format", "", "only these formats: table,json,yaml,value,csv,shell")
 	fresh := flags.Bool("fresh", false, "ask the oracle again instead of reading its cache")
+	writes := flags.Bool("writes", false, "take the steps of writes.txt instead")
 	verbose := flags.Bool("v", false, "print both outputs of what differs")
 	parallel := flags.Int("p", 2, "commands at once")
 	if err := flags.Parse(args); err != nil {
@@ -78,9 +79,44 @@ func run(ctx context.Context, out io.Writer, args []string) (differ bool, err er
 	if err != nil {
 		return false, err
 	}
-	totals, err := c.Do(ctx)
+	var totals lab.Totals
+	if *writes {
+		totals.Differ, err = write(ctx, c)
+	} else {
+		totals, err = c.Do(ctx)
+	}
 	if cerr := c.Oracle.Close(); err == nil && cerr != nil && ctx.Err() == nil {
 		err = cerr
 	}
 	return totals.Differ > 0, err
+}
+
+// write takes the steps of writes.txt, and counts the cases that fail.
+func write(ctx context.Context, c lab.Comparison) (failed int, err error) {
+	w := lab.Writes{Dir: c.Dir, Koc: c.Koc, Oracle: c.Oracle}
+	if c.Koc.Path == "oracle" {
+		w.Koc = c.Oracle
+	}
+	cases, err := w.Load()
+	if err != nil {
+		return 0, err
+	}
+	ran := 0
+	for _, k := range cases {
+		if c.Service != "" && k.Service != c.Service || c.Command != nil && !c.Command.MatchString(k.Name) {
+			continue
+		}
+		ran++
+		if err := w.Do(ctx, k); err != nil {
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			failed++
+			fmt.Fprintf(c.Out, "FAIL %s | %s | %s\n", k.Service, k.Name, strings.ReplaceAll(err.Error(), "\n", " "))
+		} else if c.Verbose {
+			fmt.Fprintf(c.Out, "ok   %s | %s\n", k.Service, k.Name)
+		}
+	}
+	fmt.Fprintf(c.Out, "%d cases, %d failed\n", ran, failed)
+	return failed, nil
 }

@@ -395,7 +395,8 @@ func addVolume(ctx context.Context, c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	body := object("volumeId", volume, "device", givenText(c, "device"), "tag", givenText(c, "tag"))
+	body := object("volumeId", volume, "tag", givenText(c, "tag"))
+	body.Set("device", givenText(c, "device"))
 	switch {
 	case c.Is("enable-delete-on-termination"):
 		body.Set("delete_on_termination", true)

@@ -357,7 +357,7 @@ func (o *serverOrder) body() noun.Object {
 	if disks := o.disks(image); len(disks) > 0 {
 		set("block_device_mapping_v2", disks)
 	}
-	server.Set("networks", o.networks())
+	set("networks", o.networks())
 	set("description", givenText(c, "description"))
 	if tags := c.Texts("tag"); len(tags) > 0 {
 		set("tags", listOf(tags))

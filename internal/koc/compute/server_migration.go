@@ -246,4 +246,3 @@ func liveMigration(short, version, verb string, do func(ctx context.Context, s *
 		},
 	}
 }
-

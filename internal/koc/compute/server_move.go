@@ -407,4 +407,3 @@ func (s *servers) rebuildBody() (noun.Object, error) {
 	}
 	return body, nil
 }
-

@@ -92,13 +92,15 @@ func badNIC(text, format string, a ...any) error {
 }
 
 // networks are the connections as the service takes them. From 2.37 on it wants
-// to be told that it may choose.
+// to be told that it may choose; nil is to say nothing.
 func (o *serverOrder) networks() any {
 	switch {
 	case len(o.nics) == 1 && o.nics[0].automatic != "":
 		return o.nics[0].automatic
 	case len(o.nics) == 0 && o.atLeast("2.37"):
 		return "auto"
+	case len(o.nics) == 0:
+		return nil
 	}
 	list := make([]any, len(o.nics))
 	for i, n := range o.nics {

@@ -156,7 +156,7 @@ func unsetServer(ctx context.Context, c *command.Call) error {
 		}
 	}
 	if c.Is("description") {
-		if err := s.update(ctx, id, object("description", "")); err != nil {
+		if err := s.update(ctx, id, noun.Object{{Name: "description"}}); err != nil {
 			return err
 		}
 	}

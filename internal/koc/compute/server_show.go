@@ -151,7 +151,7 @@ func readable(v any) any {
 // name is looked up.
 func (s *servers) names(ctx context.Context, o noun.Object) (image, flavor any) {
 	var group sync.WaitGroup
-	image, flavor = bootedFromVolume, render.DictCell(o.Get("flavor"))
+	image, flavor = bootedFromVolume, render.DictCell(s.flavorOf(o))
 	if inner := o.Object("image"); len(inner) > 0 {
 		image = inner.Text("id")
 		if s.shows("image") {
@@ -166,6 +166,16 @@ func (s *servers) names(ctx context.Context, o noun.Object) (image, flavor any) 
 	}
 	group.Wait()
 	return image, flavor
+}
+
+// flavorOf is the flavor that is part of a server; ours says nothing of extra
+// specs that there are none of.
+func (s *servers) flavorOf(o noun.Object) any {
+	flavor := o.Object("flavor")
+	if s.c.Compat() || len(flavor.Object("extra_specs")) > 0 {
+		return o.Get("flavor")
+	}
+	return slices.DeleteFunc(slices.Clone(render.Ordered(flavor)), func(f render.Field) bool { return f.Name == "extra_specs" })
 }
 
 func (s *servers) shows(field string) bool {

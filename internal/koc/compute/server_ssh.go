@@ -165,4 +165,3 @@ func askSecret(c *command.Call, prompt string) (string, error) {
 		}
 	}
 }
-

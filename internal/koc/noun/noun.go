@@ -55,6 +55,9 @@ type Noun struct {
 	Patch bool
 	// Microversion is asked for when the user pinned none: see [cloud.Service].
 	Microversion string
+	// Negotiated is Microversion in the voice of the openstack client alone, whose
+	// newer library asks for what it knows.
+	Negotiated string
 }
 
 // At is the noun below another path: of the rules of one policy, say.
@@ -85,6 +88,9 @@ func (n Noun) Open(ctx context.Context, c *command.Call) (cloud.Service, error) 
 	}
 	if n.Microversion != "" {
 		s = s.Default(n.Microversion)
+	}
+	if n.Negotiated != "" && c.Compat() {
+		s = s.Default(n.Negotiated)
 	}
 	return s, nil
 }

@@ -17,8 +17,8 @@ func Main(version string) {
 	// The HTTP client of the standard library has something to say of services that
 	// send more than they should. Nobody here can do anything about it.
 	log.SetOutput(io.Discard)
-	program.Main("koc", func(ctx context.Context, p program.Process) int {
-		return New(version).Run(ctx, p)
+	program.Main("koc", func(p program.Process, signals func() context.Context) int {
+		return New(version).Start(p, signals)
 	})
 }
 

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "rewrite the reference pages and the exp
 
 // run is koc, started as a program by the scripts.
 func run() {
-	program.Main("koc", func(ctx context.Context, p program.Process) int {
-		return koc.New("test").Run(ctx, p)
+	program.Main("koc", func(p program.Process, signals func() context.Context) int {
+		return koc.New("test").Start(p, signals)
 	})
 }
 

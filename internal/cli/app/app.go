@@ -49,7 +49,7 @@ func Said(err error, printed func(error) bool) error { return program.Said(err, 
 // rewrites the arguments it gives them to the root with SetArgs. See [Prepare]
 // for what is changed in the tree.
 func Main(name string, newRoot func(Process) *cobra.Command) {
-	program.Main(name, func(ctx context.Context, p Process) int { return Run(ctx, p, newRoot) })
+	program.Main(name, func(p Process, signals func() context.Context) int { return Run(signals(), p, newRoot) })
 }
 
 // Run is Main without the process: it returns the exit code. The end of ctx is

@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
@@ -40,13 +41,19 @@ type Process struct {
 	UID      int    // effective user, 0 is root
 }
 
-// Main runs a program, which returns its exit code, and exits.
-func Main(name string, run func(context.Context, Process) int) {
+// Main runs a program, which returns its exit code, and exits. signals begins to
+// listen to signals and returns the context they end; a program that only prints
+// its version does not pay for it.
+func Main(name string, run func(p Process, signals func() context.Context) int) {
 	p, err := current()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %s: %v\n", name, err)
 		os.Exit(1)
 	}
+	os.Exit(run(p, sync.OnceValue(listen)))
+}
+
+func listen() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -56,7 +63,7 @@ func Main(name string, run func(context.Context, Process) int) {
 		<-signals
 		os.Exit(Interrupted)
 	}()
-	os.Exit(run(ctx, p))
+	return ctx
 }
 
 func current() (Process, error) {

@@ -41,9 +41,13 @@ type Program struct {
 // Run runs the command that the arguments of the process name and returns the exit
 // code.
 func (p *Program) Run(ctx context.Context, proc program.Process) int {
-	r := &invocation{Program: p, proc: proc, out: proc.Streams, voice: voice(proc)}
-	err := r.run(ctx)
-	return r.report(ctx, err)
+	return p.Start(proc, func() context.Context { return ctx })
+}
+
+// Start is Run that asks for its context only when a command runs.
+func (p *Program) Start(proc program.Process, signals func() context.Context) int {
+	r := &invocation{Program: p, proc: proc, out: proc.Streams, voice: voice(proc), signals: signals}
+	return r.report(r.run())
 }
 
 // invocation is one run of the program.
@@ -53,6 +57,8 @@ type invocation struct {
 	out   *iostreams.Streams
 	voice render.Voice
 	tree  tree
+
+	signals func() context.Context
 }
 
 // voice is whose voice the process asks for. It must be known before the arguments
@@ -101,7 +107,7 @@ func (r *invocation) entries() tree {
 	return r.tree
 }
 
-func (r *invocation) run(ctx context.Context) error {
+func (r *invocation) run() error {
 	args := r.proc.Args
 	if len(args) == 0 {
 		return r.help("")
@@ -111,7 +117,7 @@ func (r *invocation) run(ctx context.Context) error {
 	}
 	switch {
 	case args[0] == completing:
-		return r.complete(ctx, args[1:])
+		return r.complete(r.signals(), args[1:])
 	case len(args) == 1 && args[0] == "--version":
 		return r.printVersion()
 	}
@@ -124,7 +130,7 @@ func (r *invocation) run(ctx context.Context) error {
 	if t.entry == nil {
 		return r.group(t, globals)
 	}
-	return r.command(ctx, t, globals)
+	return r.command(t, globals)
 }
 
 // scanning is a grammar of all flags that may stand before the words: those of
@@ -161,7 +167,7 @@ func (r *invocation) printVersion() error {
 }
 
 // command runs a command.
-func (r *invocation) command(ctx context.Context, t target, globals []Flag) error {
+func (r *invocation) command(t target, globals []Flag) error {
 	cmd := t.entry.Build()
 	g := newGrammar(&cmd, globals)
 	g.upstream = r.voice == render.OpenStack
@@ -206,6 +212,7 @@ func (r *invocation) command(ctx context.Context, t target, globals []Flag) erro
 	if c.Cloud != nil {
 		defer c.Cloud.Close()
 	}
+	ctx := r.signals()
 	if again {
 		return r.usage(r.repeat(ctx, &cmd, c, &stderr), t.path, &cmd)
 	}
@@ -264,7 +271,7 @@ func (r *invocation) nearestCommands(typed string, but []string) []string {
 }
 
 // report prints an error and returns the exit code.
-func (r *invocation) report(ctx context.Context, err error) int {
+func (r *invocation) report(err error) int {
 	if err == nil {
 		return 0
 	}
@@ -273,7 +280,7 @@ func (r *invocation) report(ctx context.Context, err error) int {
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		return brokenPipe
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+	case errors.Is(err, context.Canceled) && r.signals().Err() != nil:
 		_, _ = fmt.Fprintf(w, "%s: interrupted (the server-side operation may still be running)\n", r.Name)
 		return program.Interrupted
 	case errors.As(err, &wrong):

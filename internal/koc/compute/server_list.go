@@ -377,7 +377,9 @@ func (l *serverListing) wants(columns []noun.Column, titles ...string) bool {
 func (l *serverListing) columns(embedded bool) []noun.Column {
 	cols := []noun.Column{{Title: "ID", Attr: "id"}, {Title: "Name", Attr: "name"}, {Title: "Status", Attr: "status"}}
 	task := l.plain("Task State", "OS-EXT-STS:task_state")
-	power := noun.Column{Title: "Power State", Attr: "OS-EXT-STS:power_state", Cell: func(v any) any { return powerCell(v) }}
+	power := noun.Column{Title: "Power State", Needs: []string{"OS-EXT-STS:power_state"}, From: func(o noun.Object) any {
+		return powerCell(l.absent(o, "OS-EXT-STS:power_state"))
+	}}
 	networks := noun.Column{Title: "Networks", Attr: "addresses", Cell: func(v any) any { return networksCell(l.c, v) }}
 	imageName := noun.Column{Title: "Image Name", Needs: []string{"image"}, From: l.imageName}
 	imageID := noun.Column{Title: "Image ID", Needs: []string{"image"}, From: l.imageID}

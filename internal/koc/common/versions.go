@@ -150,15 +150,16 @@ func versionRow(e endpoint, root string, v noun.Object) []any {
 
 // versionOfAddress is what the address of an endpoint tells of its version.
 func versionOfAddress(e endpoint) []any {
-	version := any(nil)
+	version, address := any(nil), e.url
 	rest := strings.TrimPrefix(e.url, aboveVersion(e.url)+"/v")
 	if number, _, _ := strings.Cut(rest, "/"); rest != e.url && number != "" {
+		address = aboveVersion(e.url) + "/v" + number + "/"
 		if !strings.Contains(number, ".") {
 			number += ".0"
 		}
 		version = number
 	}
-	return []any{e.region, e.service, version, "CURRENT", e.url, nil, nil}
+	return []any{e.region, e.service, version, "CURRENT", address, nil, nil}
 }
 
 // aboveVersion is the address without the path from its version on.

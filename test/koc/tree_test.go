@@ -121,6 +121,41 @@ func TestAFullLineMeansOneCommand(t *testing.T) {
 	}
 }
 
+// TestAPrefixMeansTheSameInTheWholeTree shortens first words: what a run finds among
+// the services it looks at is what it would find among all.
+func TestAPrefixMeansTheSameInTheWholeTree(t *testing.T) {
+	t.Parallel()
+	p := koc.New("test")
+	var words []string
+	for _, s := range p.All() {
+		for _, e := range s.Entries() {
+			word, _, _ := strings.Cut(e.Name, " ")
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	for _, word := range words {
+		for n := 1; n <= len(word); n++ {
+			prefix := word[:n]
+			meant := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, prefix) })
+			if slices.Contains(words, prefix) {
+				meant = []string{prefix}
+			}
+			streams, _, out, _ := iostreams.Test()
+			proc := program.Process{Name: "koc", Args: []string{prefix, "--help"}, Env: func(string) string { return "" }, Streams: streams}
+			code := p.Run(t.Context(), proc)
+			switch {
+			case slices.Equal(meant, []string{"help"}): // of the whole program
+			case len(meant) == 1 && !strings.Contains(out.String(), "Usage: koc "+meant[0]+" "):
+				t.Errorf("%s is not %s:\n%s", prefix, meant[0], out)
+			case len(meant) > 1 && (code != 2 || out.Len() > 0):
+				t.Errorf("%s means one of %q, exit code %d:\n%s", prefix, meant, code, out)
+			}
+		}
+	}
+}
+
 // run1 runs a line that must succeed and returns what it prints.
 func run1(t *testing.T, p *command.Program, args ...string) string {
 	t.Helper()

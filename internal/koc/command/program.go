@@ -20,8 +20,8 @@ import (
 type Service struct {
 	Name  string // "compute"
 	Title string // "Servers and what they run on"
-	// Words are the first words of its commands, blanks between. A line that begins
-	// with one needs no other services.
+	// Words are the first words of its commands, blanks between, but for help. A line
+	// that begins with one, or with a prefix, needs no services without it.
 	Words   string
 	Entries func() []Entry
 }
@@ -86,25 +86,35 @@ func voice(proc program.Process) render.Voice {
 }
 
 // entries are the commands that the line may mean: those of the services whose word
-// it begins with, else all.
+// it begins with, or whose words begin with it, else all.
 func (r *invocation) entries() tree {
 	if r.tree != nil {
 		return r.tree
 	}
 	services := r.All()
-	first := ""
 	if len(r.proc.Args) > 0 && r.voice == render.Own {
-		first = r.proc.Args[0]
-	}
-	if known := slices.DeleteFunc(slices.Clone(services), func(s Service) bool {
-		return !slices.Contains(strings.Fields(s.Words), first)
-	}); len(known) > 0 {
-		services = known
+		first := r.proc.Args[0]
+		if some := with(services, func(word string) bool { return word == first }); len(some) > 0 {
+			services = some
+		} else if some := with(services, func(word string) bool { return strings.HasPrefix(word, first) }); len(some) > 0 {
+			services = some
+		}
 	}
 	for _, s := range services {
 		r.tree = append(r.tree, s.Entries()...)
 	}
 	return r.tree
+}
+
+// with are the services that have a word.
+func with(services []Service, is func(word string) bool) []Service {
+	var some []Service
+	for _, s := range services {
+		if slices.ContainsFunc(strings.Fields(s.Words), is) {
+			some = append(some, s)
+		}
+	}
+	return some
 }
 
 func (r *invocation) run() error {
@@ -151,11 +161,9 @@ func (r *invocation) group(t target, globals []Flag) error {
 	switch {
 	case err != nil:
 		return r.usage(err, t.path, nil)
-	case v.Is("help"):
-		return r.help(t.path)
 	case v.Is("version"):
 		return r.printVersion()
-	case len(v.Texts("words")) > 0:
+	case len(t.words) > len(strings.Fields(t.path)), len(v.Texts("words")) > 0:
 		return r.unknownCommand(t)
 	}
 	return r.help(t.path)

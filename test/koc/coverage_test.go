@@ -212,6 +212,7 @@ func TestEveryUpstreamCommandAndOptionIsThere(t *testing.T) {
 			gaps = append(gaps, found...)
 		}
 	}
+	gaps = append(gaps, olderGaps(t, ours)...)
 	comparePages(t, map[string]string{"coverage.md": coveragePage(services)})
 	known := knownGaps(t)
 	for _, g := range gaps {
@@ -226,6 +227,34 @@ func TestEveryUpstreamCommandAndOptionIsThere(t *testing.T) {
 		}
 		forgetGaps(t, stale)
 	}
+}
+
+// olderGaps are the commands and flags of the koc before this one that are not there.
+func olderGaps(t *testing.T, ours map[string]command.Entry) []string {
+	t.Helper()
+	data, err := os.ReadFile("data/koc-commands.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gaps []string
+	for line := range strings.Lines(string(data)) {
+		name, flags, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok {
+			continue
+		}
+		e, ok := ours[name]
+		if !ok {
+			gaps = append(gaps, "koc: "+name)
+			continue
+		}
+		cmd := e.Build()
+		for flag := range strings.FieldsSeq(flags) {
+			if flagOf(&cmd, "--"+flag) == nil {
+				gaps = append(gaps, "koc: "+name+": --"+flag)
+			}
+		}
+	}
+	return gaps
 }
 
 // forgetGaps deletes lines from the list of gaps. Adding one is for people.

@@ -287,7 +287,7 @@ func TestRouters(t *testing.T) {
 		{Line: "router list -f csv", Out: "ID,Name,Status,State,Project,HA\n" + rtr1 + ",r1,,UP," + demo + ",false\n" + rtr2 + ",r2,,DOWN,,"},
 		{Line: "router list -f value -c Name --name n --enable --tags a" + corp, API: "GET network /routers?name=n&admin_state_up=true&tags=a&project_id=" + demo +
 			"&fields=admin_state_up&fields=name&fields=project_id&fields=tags\n= {\"routers\":[{\"name\":\"n\"}]}", Out: "n"},
-		{Line: "router list --long -f value -c Name -c Routes -c 'External gateway info'", Out: "r1\tdestination='10.8.0.0/16', gateway='10.0.0.8'\t{\"network_id\": \"" + net2 + "\", \"qos_policy_id\": \"q\"}\nr2\t\tnull"},
+		{Line: "router list --long -f value -c Name -c Routes -c 'External gateway info'", Out: "r1\tdestination='10.8.0.0/16', gateway='10.0.0.8'\t{\"network_id\": \"" + net2 + "\", \"qos_policy_id\": \"q\"}\nr2"},
 		{Line: "router list --agent " + agent1 + " --disable -f value -c Name" + corp, API: "GET network /agents/" + agent1 + `/l3-routers?fields=admin_state_up&fields=name&fields=project_id&fields=tags
 			= {"routers":[{"name":"a","admin_state_up":true,"project_id":"` + demo + `"},{"name":"b","admin_state_up":false,"project_id":"` + demo + `"},{"name":"c","admin_state_up":false,"project_id":"p"}]}`, Out: "b"},
 		{Line: "router list --agent " + agent1 + " --tags a,b --any-tags c,d --not-tags x,y --not-any-tags z -f value -c Name", API: "GET network /agents/" + agent1 + `/l3-routers?fields=admin_state_up&fields=name&fields=project_id&fields=tags

@@ -448,7 +448,8 @@ func listRouters() command.Command {
 			{Title: "Distributed", Attr: "distributed", IfSet: true},
 			{Title: "HA", Attr: "ha", IfSet: true},
 			{Title: "Routes", Attr: "routes", Cell: routerRoutes, Long: true},
-			{Title: "External gateway info", Attr: "external_gateway_info", Cell: asJSON, Long: true},
+			{Title: "External gateway info", Attr: "external_gateway_info", Cell: asJSON, Long: true, Compat: true},
+			{Title: "External gateway info", Attr: "external_gateway_info", Cell: asOwnJSON, Long: true, Own: true},
 			{Title: "Availability zones", Attr: "availability_zones", Cell: list, Long: true, IfSet: true},
 			{Title: "Tags", Attr: "tags", Cell: tags, Long: true},
 		},
@@ -457,6 +458,14 @@ func listRouters() command.Command {
 
 // asJSON shows people the JSON of a value.
 func asJSON(v any) any { return render.TextCell(pythonJSON(v), v) }
+
+// asOwnJSON is asJSON with nothing for null, as koc has it everywhere.
+func asOwnJSON(v any) any {
+	if v == nil {
+		return nil
+	}
+	return asJSON(v)
+}
 
 func routerRoutes(v any) any { return routesCell(v, v) }
 
@@ -469,7 +478,8 @@ func shownRouter() noun.Fields {
 		{Title: "description"},
 		{Title: "distributed", IfSet: true},
 		{Title: "enable_ndp_proxy"},
-		{Title: "external_gateway_info", Cell: asJSON},
+		{Title: "external_gateway_info", Cell: asJSON, Compat: true},
+		{Title: "external_gateway_info", Cell: asOwnJSON, Own: true},
 		{Title: "flavor_id"},
 		{Title: "ha", IfSet: true},
 		{Title: "id"},

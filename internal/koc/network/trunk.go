@@ -214,5 +214,5 @@ func shownTrunk() noun.Fields {
 		noun.Column{Title: "admin_state_up", Cell: upDown},
 		noun.Column{Title: "tenant_id", Compat: true, IfSet: true},
 		noun.Column{Title: "sub_ports", Cell: listDict},
-		noun.Column{Title: "tags", Cell: tags})...)
+		noun.Column{Title: "tags", Cell: bareTags})...)
 }

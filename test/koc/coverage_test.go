@@ -36,6 +36,7 @@ type upstreamArg struct {
 
 type upstreamOption struct {
 	Names    []string
+	Dest     string
 	Action   string
 	Nargs    string
 	Choices  []any
@@ -154,7 +155,8 @@ func (u upstream) groupGaps(cmd *command.Command, members []string, gap func(str
 			if fa == nil || fb == nil || fa.Koc || fb.Koc || !u.has("--"+a) || !u.has("--"+b) {
 				continue
 			}
-			together := false
+			// Opposites that upstream lets contradict each other, the last one winning.
+			together := u.dest("--"+a) == u.dest("--"+b)
 			for _, m := range u.Mutex {
 				together = together || slices.Contains(m.Flags, "--"+a) && slices.Contains(m.Flags, "--"+b)
 			}
@@ -163,6 +165,16 @@ func (u upstream) groupGaps(cmd *command.Command, members []string, gap func(str
 			}
 		}
 	}
+}
+
+// dest is the variable of an option.
+func (u upstream) dest(name string) string {
+	for _, o := range u.Options {
+		if slices.Contains(o.Names, name) {
+			return o.Dest
+		}
+	}
+	return ""
 }
 
 func (u upstream) has(name string) bool {

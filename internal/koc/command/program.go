@@ -41,7 +41,7 @@ type Program struct {
 // Run runs the command that the arguments of the process name and returns the exit
 // code.
 func (p *Program) Run(ctx context.Context, proc program.Process) int {
-	return p.Start(proc, func() context.Context { return ctx })
+	return p.Start(proc, func() context.Context { return ctx }) //nolint:contextcheck // it is the same
 }
 
 // Start is Run that asks for its context only when a command runs.

@@ -373,8 +373,7 @@ func runImport(ctx context.Context, c *command.Call) error {
 }
 
 func imported(ctx context.Context, c *command.Call, id string, body noun.Object, wait *noun.Wait) error {
-	var none noun.Object
-	if _, err := images().Send(ctx, c, cloud.Request{Method: http.MethodPost, Path: "/images/" + url.PathEscape(id) + "/import", Body: body, Into: &none}); err != nil {
+	if _, err := images().Send(ctx, c, cloud.Request{Method: http.MethodPost, Path: "/images/" + url.PathEscape(id) + "/import", Body: body}); err != nil {
 		return err
 	}
 	if wait != nil && wait.Probe != nil {

@@ -174,7 +174,7 @@ func (f *Fake) take(r *http.Request, service, path string, body []byte) *exchang
 			continue
 		}
 		e.done = true
-		if !sameJSON(e.body, string(body)) {
+		if e.body != "*" && !sameJSON(e.body, string(body)) {
 			f.t.Errorf("%s %s: body\n  got  %s\n  want %s", r.Method, path, body, e.body)
 		}
 		for name := range e.header {

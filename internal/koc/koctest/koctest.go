@@ -11,7 +11,7 @@
 //
 // A script is what a command line must send, and the answers:
 //
-//	METHOD SERVICE PATH[?QUERY] [BODY]   a request; the body is JSON, in any order of names
+//	METHOD SERVICE PATH[?QUERY] [BODY]   a request; the body is JSON, in any order of names, or * for any
 //	H NAME: VALUE                        a header it must have
 //	= [STATUS] [BODY]                    the answer
 //

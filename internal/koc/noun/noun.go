@@ -13,10 +13,12 @@
 package noun
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/http"
@@ -118,8 +120,12 @@ func (n Noun) Send(ctx context.Context, c *command.Call, r cloud.Request) (Objec
 		return nil, err
 	}
 	var e envelope
-	if r.Into == nil {
+	switch {
+	case r.Into != nil:
+	case r.Method == "" || r.Method == http.MethodGet:
 		r.Into = &e.Object
+	default:
+		r.Into = &unless{&e.Object}
 	}
 	if err := s.Do(ctx, r); err != nil {
 		return nil, err
@@ -137,6 +143,18 @@ func (n Noun) Do(ctx context.Context, c *command.Call, r cloud.Request) error {
 		return err
 	}
 	return s.Do(ctx, r)
+}
+
+// unless decodes the answer to a write, which may have no body.
+type unless struct{ *Object }
+
+// DecodeFrom implements the decoding of the session.
+func (u unless) DecodeFrom(r io.Reader) error {
+	in := bufio.NewReader(r)
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+		return nil
+	}
+	return u.Object.DecodeFrom(in)
 }
 
 // Get fetches one thing by its id.

@@ -253,13 +253,13 @@ func appCredCreate() command.Command {
 			{Name: "access-rules", Value: "<access-rules>", Help: "The requests it may send: a JSON list of objects with service, method and path, or a file of it"},
 			ownerFlag(),
 		},
-		Exclusive: []string{"unrestricted restricted"}, Output: command.Created,
+		Output: command.Created,
 		Run: func(ctx context.Context, c *command.Call) error {
 			n, err := ofOwner(ctx, c, appCreds())
 			if err != nil {
 				return err
 			}
-			body := noun.Object{{Name: "name", Value: c.Text("<name>")}, {Name: "unrestricted", Value: c.Is("unrestricted")}}
+			body := noun.Object{{Name: "name", Value: c.Text("<name>")}, {Name: "unrestricted", Value: c.Is("unrestricted") && !c.Is("restricted")}}
 			for _, flag := range []string{"secret", "description"} {
 				if c.Given(flag) {
 					body.Set(flag, c.Text(flag))

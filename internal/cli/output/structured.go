@@ -49,13 +49,15 @@ func (n node) yaml() *yaml.Node {
 }
 
 // yamlString quotes what the library writes plain and other readers take for
-// something else: the booleans and the base 60 numbers of YAML 1.1.
+// something else: the booleans and the base 60 numbers of YAML 1.1; and the lines
+// whose first one hides how far they are indented.
 func yamlString(text string) *yaml.Node {
 	y := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	oldBool := slices.Contains([]string{"y", "n", "yes", "no", "on", "off"}, strings.ToLower(text))
 	oldNumber := strings.Contains(text, ":") && strings.Trim(text, "+-0123456789_:.") == ""
 	unprintable := Escape(text) != text && !strings.Contains(text, "\n")
-	if oldBool || oldNumber || unprintable {
+	hidden := strings.Contains(text, "\n") && strings.ContainsAny(text[:1], "\t\n ")
+	if oldBool || oldNumber || unprintable || hidden {
 		y.Style = yaml.DoubleQuotedStyle
 	}
 	return y

@@ -26,14 +26,14 @@ const (
 // A command is a process group of its own, so that what it forked ends with it.
 // Once the command has ended, a process it left behind with its output still
 // open does not hold the caller; what that process writes later is lost.
-func NewRunner() Runner { return runner{} }
+func NewRunner() Runner { return runner{grace: killGrace} }
 
-type runner struct{}
+type runner struct{ grace time.Duration }
 
 var _ Runner = runner{}
 
 // Run implements [Runner].
-func (runner) Run(ctx context.Context, c Cmd) (Output, error) {
+func (r runner) Run(ctx context.Context, c Cmd) (Output, error) {
 	if err := check(c); err != nil {
 		return Output{}, err
 	}
@@ -66,7 +66,7 @@ func (runner) Run(ctx context.Context, c Cmd) (Output, error) {
 	stdout.started()
 	stderr.started()
 
-	group := newGroup(cmd.Process.Pid)
+	group := newGroup(cmd.Process.Pid, r.grace)
 	release := context.AfterFunc(ctx, group.terminate)
 	fed := make(chan struct{})
 	go func() { defer close(fed); feed() }()
@@ -193,13 +193,16 @@ func outcome(ctx context.Context, c Cmd, err error, stderr []byte) error {
 // group is the process group of a command.
 type group struct {
 	id    int
+	grace time.Duration
 	ended chan struct{} // closed once terminate has sent TERM
 	mu    sync.Mutex
 	kill  *time.Timer
 	due   time.Time
 }
 
-func newGroup(leader int) *group { return &group{id: leader, ended: make(chan struct{})} }
+func newGroup(leader int, grace time.Duration) *group {
+	return &group{id: leader, grace: grace, ended: make(chan struct{})}
+}
 
 // terminate asks the group to end, and forces it to after the grace.
 func (g *group) terminate() {
@@ -207,8 +210,8 @@ func (g *group) terminate() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_ = syscall.Kill(-g.id, syscall.SIGTERM)
-	g.due = time.Now().Add(killGrace)
-	g.kill = time.AfterFunc(killGrace, g.force)
+	g.due = time.Now().Add(g.grace)
+	g.kill = time.AfterFunc(g.grace, g.force)
 }
 
 func (g *group) force() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
@@ -219,7 +222,7 @@ func (g *group) finish() {
 	<-g.ended
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	ctx, cancel := context.WithDeadline(context.Background(), g.due.Add(killGrace))
+	ctx, cancel := context.WithDeadline(context.Background(), g.due.Add(g.grace))
 	defer cancel()
 	_ = retry.Until(ctx, retry.Policy{Interval: 5 * time.Millisecond, Max: 100 * time.Millisecond}, func(context.Context) (bool, error) {
 		return !groupRuns(g.id), nil

@@ -121,6 +121,52 @@ func TestAFullLineMeansOneCommand(t *testing.T) {
 	}
 }
 
+// TestFlagsMayStandBeforeTheWords puts every flag of every command in front of its
+// words, with a value that is no word.
+func TestFlagsMayStandBeforeTheWords(t *testing.T) {
+	t.Parallel()
+	p := koc.New("test")
+	services := p.Services()
+	for i := range services {
+		entries := services[i].Entries()
+		services[i].Entries = func() []command.Entry { return entries }
+	}
+	p.Services = func() []command.Service { return slices.Clone(services) }
+	for _, s := range services {
+		for _, e := range s.Entries() {
+			cmd := e.Build()
+			for _, f := range cmd.Flags {
+				line := []string{f.Dashed()}
+				if f.Value != "" && f.Optional == "" {
+					line = append(line, sampleValue(&f))
+				}
+				if f.Required || line[len(line)-1] == "" {
+					continue
+				}
+				got := run1(t, p, append(append(line, strings.Fields(e.Name)...), "--help")...)
+				if !strings.Contains(got, "\nUsage: koc "+e.Name) {
+					t.Errorf("%s: %s\n%s", f.Dashed(), e.Name, got)
+				}
+			}
+		}
+	}
+}
+
+// sampleValue is a value that a flag takes, "" when it is hard to find.
+func sampleValue(f *command.Flag) string {
+	switch {
+	case len(f.Choices) > 0:
+		return f.Choices[0]
+	case f.Type == command.Text, f.Type == command.Commas:
+		return "zzz"
+	case f.Type == command.KeyValue, f.Type == command.KeyList:
+		return "k=v"
+	case f.Type == command.Records:
+		return ""
+	}
+	return "7"
+}
+
 // TestAPrefixMeansTheSameInTheWholeTree shortens first words: what a run finds among
 // the services it looks at is what it would find among all.
 func TestAPrefixMeansTheSameInTheWholeTree(t *testing.T) {

@@ -212,8 +212,8 @@ func (s *scanner) walk(args []string, greedy bool) (path string, places []int, n
 	after := false // behind a flag nobody knows yet
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		t, err := s.globals.token(args[i])
-		if err != nil {
-			t.kind = unknown
+		if err != nil || len(args[i]) > 1 && args[i][0] == '-' && t.kind == positional {
+			t.kind = unknown // a word does not begin with a dash
 		}
 		switch t.kind {
 		case option:

@@ -50,6 +50,10 @@ func level(r Read, s string) string {
 	if r.Digits {
 		s = regexp.MustCompile(`[0-9]`).ReplaceAllString(s, "0")
 	}
+	if r.Figures {
+		s = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`).ReplaceAllString(s, "0")
+		s = regexp.MustCompile(`([ -])[ -]+`).ReplaceAllString(s, "$1") // what pads them
+	}
 	return s
 }
 

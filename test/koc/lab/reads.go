@@ -15,6 +15,7 @@ type Read struct {
 	Argv      []string
 	Time      bool // @time: times differ between two runs
 	Digits    bool // @digits: so do figures
+	Figures   bool // @figures: so does how long they are
 	Unordered bool // @unordered: the service gives rows in no order
 	Fails     bool // @fails: of the oracle too
 	Broken    bool // @broken: the oracle crashes, koc answers
@@ -53,6 +54,8 @@ func ParseReads(in io.Reader) ([]Read, error) {
 				r.Time = true
 			case "@digits":
 				r.Digits = true
+			case "@figures":
+				r.Figures = true
 			case "@unordered":
 				r.Unordered = true
 			case "@fails":

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -32,13 +35,27 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"koc": run, "openstack": run})
 }
 
+// realCloud is the variable that makes the scripts of testdata/cloud run on the
+// cloud that OS_CLIENT_CONFIG_FILE and OS_CLOUD name, as the lab does: what passes
+// on the cloud in memory must pass there.
+const realCloud = "HOLDFAST_REAL_CLOUD"
+
 // TestScripts runs the scripts of testdata. A script that needs a cloud begins with
-// the command cloud, which starts one in memory and sets OS_* to it.
+// the command cloud, which starts one in memory and sets OS_* to it. P begins the
+// names of what a script makes.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
+	own, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Glob("testdata/cloud/*.txtar")
+	if err != nil || len(own) == 0 || len(shared) == 0 {
 		t.Fatalf("no scripts: %v", err)
+	}
+	files := slices.Concat(own, shared)
+	if os.Getenv(realCloud) != "" {
+		files = shared
 	}
 	testscript.Run(t, testscript.Params{
 		Files:               files,
@@ -62,8 +79,16 @@ func startCloud(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: cloud")
 	}
+	ts.Setenv("P", "script-"+strconv.FormatInt(time.Now().UnixNano()%1e9, 36))
+	if os.Getenv(realCloud) != "" {
+		for _, name := range []string{"OS_CLIENT_CONFIG_FILE", "OS_CLOUD", "PASSWORD"} {
+			ts.Setenv(name, os.Getenv(name))
+		}
+		return
+	}
 	c, err := cloudtest.Start()
 	ts.Check(err)
+	ts.Setenv("PASSWORD", cloudtest.Password)
 	ts.Defer(func() { _ = c.Close() })
 	for _, pair := range c.Env() {
 		name, value, _ := strings.Cut(pair, "=")

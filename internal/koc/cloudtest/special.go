@@ -77,7 +77,7 @@ func newServer(c *Cloud, o object) {
 	if metadata == nil {
 		metadata = object{}
 	}
-	key := o["key_name"]
+	key, bare := o["key_name"], o["networks"] == "none"
 	id, name := o["id"], o["name"]
 	clear(o)
 	maps.Copy(o, object{
@@ -86,7 +86,7 @@ func newServer(c *Cloud, o object) {
 		"OS-EXT-SRV-ATTR:instance_name": fmt.Sprintf("instance-%08x", c.serial), "OS-DCF:diskConfig": "MANUAL", "OS-SRV-USG:launched_at": nil, "OS-SRV-USG:terminated_at": nil,
 		"accessIPv4": "", "accessIPv6": "", "addresses": object{}, "config_drive": "", "created": now, "updated": now, "hostId": strings.Repeat("0", 56), "image": image,
 		"key_name": key, "metadata": metadata, "progress": 0, "security_groups": []any{object{"name": "default"}}, "tenant_id": c.project(), "user_id": "admin-user",
-		"os-extended-volumes:volumes_attached": []any{}, "locked": false, "tags": []any{}, "description": nil, "links": []any{}, "~polls": 2,
+		"os-extended-volumes:volumes_attached": []any{}, "locked": false, "tags": []any{}, "description": nil, "links": []any{}, "~polls": 2, "~bare": bare,
 		"adminPass": "s3cret-of-" + str(name),
 		"flavor": object{
 			"original_name": flavor["name"], "ram": flavor["ram"], "vcpus": flavor["vcpus"], "disk": flavor["disk"], "ephemeral": 0, "swap": 0, "extra_specs": object{},
@@ -111,6 +111,9 @@ func (c *Cloud) advance(k *kind, o object) {
 		delete(o, "~polls")
 		maps.Copy(o, object{"status": "ACTIVE", "OS-EXT-STS:task_state": nil, "OS-EXT-STS:vm_state": "active", "OS-EXT-STS:power_state": 1, "progress": 100})
 		delete(o, "adminPass")
+		if o["~bare"] == true {
+			return
+		}
 		o["addresses"] = object{"private": []any{object{
 			"addr": fmt.Sprintf("10.0.%d.%d", c.serial>>8&255, c.serial&255), "version": 4, "OS-EXT-IPS:type": "fixed", "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01",
 		}}}
@@ -286,7 +289,7 @@ func (c *Cloud) identity(r *request) *answer {
 	switch {
 	case r.path[0] == "auth" && r.path[1] == "catalog":
 		return ok(http.StatusOK, object{"catalog": c.catalog(), "links": object{}})
-	case len(r.path) >= 5 && r.path[len(r.path)-2] == "roles":
+	case len(r.path) >= 5 && r.path[len(r.path)-2] == "roles", len(r.path) == 4 && r.path[0] == "groups" && r.path[2] == "users":
 		switch r.Method {
 		case http.MethodPut:
 			c.grants[p] = true
@@ -303,14 +306,31 @@ func (c *Cloud) identity(r *request) *answer {
 		return ok(http.StatusNoContent, nil)
 	case r.path[0] == "role_assignments":
 		list := []any{}
-		keys := slices.Sorted(maps.Keys(c.grants))
-		for _, g := range keys {
+		names := r.query.Has("include_names")
+		for _, g := range slices.Sorted(maps.Keys(c.grants)) {
 			w := strings.Split(g, "/") // projects/P/users/U/roles/R
+			if len(w) != 6 || r.query.Has("user.id") && (w[2] != "users" || w[3] != r.query.Get("user.id")) ||
+				r.query.Has("scope.project.id") && (w[0] != "projects" || w[1] != r.query.Get("scope.project.id")) {
+				continue
+			}
 			list = append(list, object{
-				"role": object{"id": w[5]}, strings.TrimSuffix(w[2], "s"): object{"id": w[3]}, "scope": object{strings.TrimSuffix(w[0], "s"): object{"id": w[1]}}, "links": object{},
+				"role": c.reference("roles", w[5], names), strings.TrimSuffix(w[2], "s"): c.reference(w[2], w[3], names),
+				"scope": object{strings.TrimSuffix(w[0], "s"): c.reference(w[0], w[1], names)}, "links": object{},
 			})
 		}
 		return ok(http.StatusOK, object{"role_assignments": list, "links": object{"next": nil}})
 	}
 	return nil
+}
+
+// reference is a thing of the identity service as others refer to it.
+func (c *Cloud) reference(path, id string, names bool) object {
+	o := object{"id": id}
+	if thing := c.byID(c.kind("identity", path), id); names && thing != nil {
+		o["name"] = thing["name"]
+		if domain := c.byID(c.kind("identity", "domains"), str(thing["domain_id"])); domain != nil {
+			o["domain"] = object{"id": domain["id"], "name": domain["name"]}
+		}
+	}
+	return o
 }

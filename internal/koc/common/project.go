@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -54,7 +53,7 @@ func runCleanup(ctx context.Context, c *command.Call) error {
 		}
 		moment, err := time.Parse("2006-01-02T15:04:05", c.Text(flag))
 		if err != nil {
-			return program.Usage("--%s %q: expected a time such as 2026-01-31T18:00:00", flag, c.Text(flag))
+			return command.Reject("--%s %q: expected a time such as 2026-01-31T18:00:00", flag, c.Text(flag))
 		}
 		filters = append(filters, func(t thing) bool { return t.before(moment, attrs...) })
 	}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -125,7 +124,7 @@ func owner(ctx context.Context, c *command.Call, ref string) (id, name string, e
 	if ref == "" {
 		token, err := c.Cloud.Token(ctx)
 		if err == nil && token.ProjectID == "" {
-			err = program.Usage("the token has no project: name one")
+			err = command.Reject("the token has no project: name one")
 		}
 		return token.ProjectID, token.ProjectName, err
 	}
@@ -164,7 +163,7 @@ func runQuotaShow(ctx context.Context, c *command.Call) error {
 	ref := c.Text("<project/class>")
 	id, name := ref, ""
 	if c.Is("class") && ref == "" {
-		return program.Usage("name the class whose quotas to show")
+		return command.Reject("name the class whose quotas to show")
 	}
 	if !c.Is("class") {
 		var err error
@@ -411,10 +410,10 @@ func runQuotaSet(ctx context.Context, c *command.Call) error {
 		put(q.service, attr, c.Int(q.flag))
 	}
 	if c.Is("class") && c.Text("<project/class>") == "" {
-		return program.Usage("name the class whose quotas to set")
+		return command.Reject("name the class whose quotas to set")
 	}
 	if c.Is("class") && len(changes["network"]) > 0 {
-		return program.Usage("the network service has no classes of quotas: leave out --class or the quotas of networks")
+		return command.Reject("the network service has no classes of quotas: leave out --class or the quotas of networks")
 	}
 	for _, service := range []string{"compute", "network"} {
 		if c.Is("force") && len(changes[service]) > 0 {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -233,7 +232,7 @@ func rolesAsNames(hide ...string) noun.Fields {
 func moment(c *command.Call) (string, error) {
 	at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(c.Text("expiration"), "Z"))
 	if err != nil {
-		return "", program.Usage("--expiration %q: expected a time in UTC such as 2026-12-31T18:00:00", c.Text("expiration"))
+		return "", command.Reject("--expiration %q: expected a time in UTC such as 2026-12-31T18:00:00", c.Text("expiration"))
 	}
 	return at.Format("2006-01-02T15:04:05.000000Z"), nil
 }

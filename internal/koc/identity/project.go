@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -30,7 +29,7 @@ func properties(c *command.Call, body *noun.Object) error {
 			case "none":
 				v = nil
 			default:
-				return program.Usage("--property is_domain=%s: expected true, false or none", p.Value)
+				return command.Reject("--property is_domain=%s: expected true, false or none", p.Value)
 			}
 		}
 		body.Set(p.Key, v)
@@ -214,7 +213,7 @@ func sortBy(list []noun.Object, text string) error {
 		case "desc":
 			k.sign = -1
 		default:
-			return program.Usage("--sort %q: the direction %q is neither asc nor desc", text, direction)
+			return command.Reject("--sort %q: the direction %q is neither asc nor desc", text, direction)
 		}
 		keys = append(keys, k)
 	}

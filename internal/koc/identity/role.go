@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -127,7 +126,7 @@ func grantPath(ctx context.Context, c *command.Call, strict bool) (string, error
 		}
 		scope = "/projects/" + id
 	default:
-		return "", program.Usage("say on what the role is: --system all, --domain or --project")
+		return "", command.Reject("say on what the role is: --system all, --domain or --project")
 	}
 	switch {
 	case c.Given("user"):
@@ -143,10 +142,10 @@ func grantPath(ctx context.Context, c *command.Call, strict bool) (string, error
 		}
 		who = "/groups/" + id
 	default:
-		return "", program.Usage("say whose the role is: --user or --group")
+		return "", command.Reject("say whose the role is: --user or --group")
 	}
 	if c.Is("inherited") && c.Given("system") {
-		return "", program.Usage("a role on the system is not inherited: leave out --inherited")
+		return "", command.Reject("a role on the system is not inherited: leave out --inherited")
 	}
 	role, err := noun.Role().In(ctx, c, c.Text("<role>"), c.Text("role-domain"))
 	if err != nil {
@@ -294,7 +293,7 @@ func assignmentQuery(ctx context.Context, c *command.Call) (url.Values, error) {
 		q.Set("scope.project.id", t.ProjectID)
 	}
 	if q.Has("scope.project.id") && q.Has("scope.domain.id") {
-		return nil, program.Usage("a role is on a project or on a domain: --auth-project and --domain exclude each other")
+		return nil, command.Reject("a role is on a project or on a domain: --auth-project and --domain exclude each other")
 	}
 	if c.Given("system") {
 		q.Set("scope.system", c.Text("system"))

@@ -26,7 +26,6 @@ import (
 
 	"github.com/google/renameio/v2"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/cli/progress"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -56,7 +55,7 @@ func open(c *command.Call) (*source, error) {
 	if name == "" || name == "-" {
 		if c.Streams.InTTY {
 			if name == "-" {
-				return nil, program.Usage("--file -: standard input is a terminal: redirect the data into it")
+				return nil, command.Reject("--file -: standard input is a terminal: redirect the data into it")
 			}
 			return nil, nil
 		}
@@ -187,7 +186,7 @@ func runSave(ctx context.Context, c *command.Call) (err error) {
 	name := c.Text("file")
 	toFile := name != "" && name != "-"
 	if !toFile && c.Streams.OutTTY {
-		return program.Usage("the data of an image is not for a terminal: give --file, or redirect standard output")
+		return command.Reject("the data of an image is not for a terminal: give --file, or redirect standard output")
 	}
 	s, err := c.Cloud.Service(ctx, "image")
 	if err != nil {
@@ -272,7 +271,7 @@ func imageStage() command.Command {
 				return err
 			}
 			if data == nil {
-				return program.Usage("no data to upload: give --file, or redirect standard input")
+				return command.Reject("no data to upload: give --file, or redirect standard input")
 			}
 			defer data.Close()
 			id, err := images().Resolve(ctx, c, c.Text("<image>"))
@@ -322,13 +321,13 @@ func runImport(ctx context.Context, c *command.Call) error {
 	spec := render.Ordered{{Name: "name", Value: method}}
 	switch {
 	case c.Given("uri") != (method == "web-download"):
-		return program.Usage("--uri and --method web-download go together")
+		return command.Reject("--uri and --method web-download go together")
 	case method == "glance-download" && (!c.Given("remote-image") || !c.Given("remote-region")):
-		return program.Usage("--method glance-download needs --remote-image and --remote-region")
+		return command.Reject("--method glance-download needs --remote-image and --remote-region")
 	case method != "glance-download" && (c.Given("remote-image") || c.Given("remote-region") || c.Given("remote-service-interface")):
-		return program.Usage("--remote-image, --remote-region and --remote-service-interface are for --method glance-download")
+		return command.Reject("--remote-image, --remote-region and --remote-service-interface are for --method glance-download")
 	case method == "copy-image" && !c.Given("store") && !c.Is("all-stores"):
-		return program.Usage("--method copy-image needs --store or --all-stores")
+		return command.Reject("--method copy-image needs --store or --all-stores")
 	}
 	for flag, key := range map[string]string{"uri": "uri", "remote-image": "glance_image_id", "remote-region": "glance_region", "remote-service-interface": "glance_service_interface"} {
 		if c.Given(flag) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
@@ -144,9 +143,9 @@ func sortKeys(text string) ([]sortKey, error) {
 		attr, direction, _ := strings.Cut(strings.TrimSpace(part), ":")
 		switch {
 		case attr == "":
-			return nil, program.Usage("--sort %q: an attribute is missing", text)
+			return nil, command.Reject("--sort %q: an attribute is missing", text)
 		case direction != "" && direction != "asc" && direction != "desc":
-			return nil, program.Usage("--sort %q: the direction %q is neither asc nor desc", text, direction)
+			return nil, command.Reject("--sort %q: the direction %q is neither asc nor desc", text, direction)
 		}
 		switch attr {
 		case "is_protected":

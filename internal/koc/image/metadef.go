@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -307,7 +306,7 @@ func propertyBody(c *command.Call, body *noun.Object) error {
 	if c.Given("schema") {
 		var more noun.Object
 		if err := json.Unmarshal([]byte(c.Text("schema")), &more); err != nil {
-			return program.Usage("--schema is no JSON object: %v", err)
+			return command.Reject("--schema is no JSON object: %v", err)
 		}
 		for _, f := range more {
 			body.Set(f.Name, f.Value)

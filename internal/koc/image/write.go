@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -27,7 +26,7 @@ func retired(names ...string) []command.Flag {
 func refuseRetired(c *command.Call, names ...string) error {
 	for _, name := range names {
 		if c.Given(name) {
-			return program.Usage("--%s is an option of the first image API, which is gone", name)
+			return command.Reject("--%s is an option of the first image API, which is gone", name)
 		}
 	}
 	return nil
@@ -80,9 +79,9 @@ func create(ctx context.Context, c *command.Call) error {
 	sign := c.Given("sign-key-path") || c.Given("sign-cert-id")
 	switch {
 	case sign && !c.Given("file"):
-		return program.Usage("signing an image needs --file: data from standard input cannot be signed")
+		return command.Reject("signing an image needs --file: data from standard input cannot be signed")
 	case sign && (c.Text("sign-key-path") == "" || c.Text("sign-cert-id") == ""):
-		return program.Usage("--sign-key-path and --sign-cert-id go together")
+		return command.Reject("--sign-key-path and --sign-cert-id go together")
 	}
 	data, err := open(c)
 	if err != nil {
@@ -170,7 +169,7 @@ func createFromVolume(ctx context.Context, c *command.Call) error {
 	}
 	if seen != "" || c.Is("protected") || c.Is("unprotected") {
 		if s.Pinned() && s.Microversion == "3.0" {
-			return program.Usage("--public, --private, --community, --shared and --protected need --os-volume-api-version 3.1 or later with --volume")
+			return command.Reject("--public, --private, --community, --shared and --protected need --os-volume-api-version 3.1 or later with --volume")
 		}
 		if seen == "" {
 			seen = "private"

@@ -177,6 +177,15 @@ func TestGroupsAndRequiredFlags(t *testing.T) {
 	}
 }
 
+func TestManyArgumentsLeaveTheOnesAfterThem(t *testing.T) {
+	t.Parallel()
+	cmd := command.Command{Args: []command.Arg{{Name: "<from>", Many: true}, {Name: "<to>"}}}
+	v, err := command.Parse(&cmd, nil, []string{"a", "b", "c"})
+	if err != nil || !slices.Equal(v.Texts("<from>"), []string{"a", "b"}) || v.Text("<to>") != "c" {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
 // TestArgparseSaysTheSame replays command lines with what argparse of Python 3.11
 // made of them. Mutants it catches: values that may begin with a dash, a "--" that
 // is taken for a value, prefixes that win over full names, clusters read backwards.

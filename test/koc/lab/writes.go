@@ -27,9 +27,9 @@ type Case struct {
 // Step is a line of it.
 type Step struct {
 	Line   int
-	Verb   string // koc, fails, check, gone, let, await, both, clean, sleep
+	Verb   string // koc, new, fails, check, gone, let, await, both, clean, sleep
 	Argv   []string
-	Name   string   // of a let
+	Name   string   // of a let or new
 	Want   string   // of an await
 	Fields []string // of a check: name=value
 }
@@ -80,7 +80,7 @@ func parseStep(line string) (Step, error) {
 		s.Fields[i] = strings.TrimSpace(s.Fields[i])
 	}
 	switch {
-	case s.Verb == "let" && len(words) > 3 && words[2] == "=":
+	case (s.Verb == "let" || s.Verb == "new") && len(words) > 3 && words[2] == "=":
 		s.Name, s.Argv = words[1], words[3:]
 	case s.Verb == "await" && len(words) > 2:
 		s.Want, s.Argv = words[1], words[2:]
@@ -160,7 +160,7 @@ func (w Writes) step(ctx context.Context, s Step, values map[string]string) erro
 		case <-ctx.Done():
 		}
 		return ctx.Err()
-	case "koc", "fails":
+	case "koc", "new", "fails":
 		return w.write(ctx, s, argv, values)
 	case "await":
 		return w.await(ctx, s, argv)
@@ -190,8 +190,7 @@ func (w Writes) step(ctx context.Context, s Step, values map[string]string) erro
 	return fields(r.Out, Fill(s.Fields, values))
 }
 
-// write runs koc. Fields hold for its output as for that of a check; a create
-// that prints JSON also gives its id as {id}.
+// write runs koc. Fields hold for its output as for that of a check.
 func (w Writes) write(ctx context.Context, s Step, argv []string, values map[string]string) error {
 	if len(s.Fields) > 0 {
 		argv = append(argv, "-f", "json")
@@ -206,6 +205,11 @@ func (w Writes) write(ctx context.Context, s Step, argv []string, values map[str
 		return nil
 	case r.Code != 0:
 		return fmt.Errorf("exit code %d: %s", r.Code, firstLine(r.Err))
+	case s.Verb == "new":
+		values[s.Name] = strings.TrimSpace(r.Out)
+		if values[s.Name] == "" {
+			return errors.New("koc prints nothing")
+		}
 	case len(s.Fields) > 0:
 		return fields(r.Out, Fill(s.Fields, values))
 	}

@@ -43,7 +43,7 @@ func Layers() Table {
 			}},
 			{Name: "contract", Packages: []string{
 				"internal/om/resource/...", "internal/om/api",
-				"internal/koc/cloud", "internal/koc/render", "internal/koc/command", "internal/koc/noun", "internal/koc/cloudtest",
+				"internal/koc/cloud", "internal/koc/render", "internal/koc/sshkey", "internal/koc/command", "internal/koc/noun", "internal/koc/cloudtest",
 				"internal/koc/gauge", "internal/koc/drain",
 			}},
 			{Name: "doers", Packages: []string{

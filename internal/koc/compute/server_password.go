@@ -9,11 +9,10 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
+	"github.com/holdfast-ops/holdfast/internal/koc/sshkey"
 )
 
 func serverPasswordShow() command.Command {
@@ -70,9 +69,8 @@ func readKey(c *command.Call, file string) (*rsa.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := ssh.ParseRawPrivateKey(text)
-	var locked *ssh.PassphraseMissingError
-	if errors.As(err, &locked) {
+	key, err := sshkey.RSA(text, nil)
+	if errors.Is(err, sshkey.ErrLocked) {
 		if file == "-" && !c.Streams.InTTY {
 			return nil, errors.New("it has a passphrase, which cannot be asked for while the key comes from standard input: give the key as a file")
 		}
@@ -80,16 +78,9 @@ func readKey(c *command.Call, file string) (*rsa.PrivateKey, error) {
 		if asked != nil {
 			return nil, asked
 		}
-		parsed, err = ssh.ParseRawPrivateKeyWithPassphrase(text, []byte(passphrase))
+		return sshkey.RSA(text, []byte(passphrase))
 	}
-	if err != nil {
-		return nil, err
-	}
-	key, ok := parsed.(*rsa.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("it is a %T, and only keys of RSA can decrypt: those of ed25519 and ECDSA only sign", parsed)
-	}
-	return key, nil
+	return key, err
 }
 
 func decrypt(key *rsa.PrivateKey, password string) (string, error) {
@@ -97,7 +88,7 @@ func decrypt(key *rsa.PrivateKey, password string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the password that the server has reported is not in base64: %w", err)
 	}
-	plain, err := rsa.DecryptPKCS1v15(nil, key, sealed)
+	plain, err := rsa.DecryptPKCS1v15(nil, key, sealed) //nolint:staticcheck // it is how cloud-init encrypts
 	if err != nil {
 		return "", errors.New("the password cannot be decrypted: is this the key of the keypair that the server was made with?")
 	}

@@ -111,7 +111,7 @@ func createServer(ctx context.Context, c *command.Call) error {
 func (s *servers) showCreated(ctx context.Context, created noun.Object) error {
 	c := s.c
 	if c.Is("wait") {
-		if _, err := s.settled(ctx, named2(created, c.Text("<server-name>")), 30*time.Minute, "ACTIVE"); err != nil {
+		if _, err := s.settled(ctx, called(created, c.Text("<server-name>")), 30*time.Minute, "ACTIVE"); err != nil {
 			if password := created.Text("adminPass"); password != "" {
 				c.Notef("server %s, password of the administrator: %s\n", created.Text("id"), password)
 			}
@@ -134,8 +134,8 @@ func (s *servers) showCreated(ctx context.Context, created noun.Object) error {
 	return c.Show(s.fields(ctx, created))
 }
 
-// named2 is an object with a name.
-func named2(o noun.Object, name string) noun.Object {
+// called is an object with a name.
+func called(o noun.Object, name string) noun.Object {
 	named := slices.Clone(o)
 	named.Set("name", name)
 	return named
@@ -216,8 +216,13 @@ func (o *serverOrder) checkVersions() error {
 		}
 	}
 	for _, f := range []struct{ version, flag string }{
-		{"2.19", "description"}, {"2.52", "tag"}, {"2.63", "trusted-image-cert"}, {"2.67", "boot-volume-type"}, {"2.74", "host"},
-		{"2.74", "hypervisor-hostname"}, {"2.90", "hostname"},
+		{"2.19", "description"},
+		{"2.52", "tag"},
+		{"2.63", "trusted-image-cert"},
+		{"2.67", "boot-volume-type"},
+		{"2.74", "host"},
+		{"2.74", "hypervisor-hostname"},
+		{"2.90", "hostname"},
 	} {
 		if !o.c.Given(f.flag) {
 			continue
@@ -234,10 +239,8 @@ func (o *serverOrder) checkVersions() error {
 
 // bootable makes sure that there is something to boot from.
 func (o *serverOrder) bootable() error {
-	for _, flag := range []string{"image", "image-property", "volume", "snapshot"} {
-		if o.c.Given(flag) {
-			return nil
-		}
+	if slices.ContainsFunc([]string{"image", "image-property", "volume", "snapshot"}, o.c.Given) {
+		return nil
 	}
 	if !o.c.Compat() {
 		for _, d := range o.devices {

@@ -113,8 +113,15 @@ func listServers(ctx context.Context, c *command.Call) error {
 // serverFilterVersions makes sure of what the filters need.
 func (s *servers) serverFilterVersions() error {
 	for _, f := range []struct{ version, flag string }{
-		{"2.26", "tags"}, {"2.26", "not-tags"}, {"2.66", "changes-before"}, {"2.66", "created-before"}, {"2.66", "created-since"},
-		{"2.66", "deleted-before"}, {"2.66", "deleted-since"}, {"2.73", "locked"}, {"2.73", "unlocked"},
+		{"2.26", "tags"},
+		{"2.26", "not-tags"},
+		{"2.66", "changes-before"},
+		{"2.66", "created-before"},
+		{"2.66", "created-since"},
+		{"2.66", "deleted-before"},
+		{"2.66", "deleted-since"},
+		{"2.73", "locked"},
+		{"2.73", "unlocked"},
 	} {
 		if err := s.needsGiven(f.version, f.flag); err != nil {
 			return err
@@ -135,7 +142,7 @@ func (s *servers) serverFilterVersions() error {
 	}
 	// Before 2.83 the service leaves these out of account, unless it is asked by an
 	// administrator.
-	for _, flag := range strings.Fields("user availability-zone key-name config-drive no-config-drive progress vm-state task-state power-state") {
+	for flag := range strings.FieldsSeq("user availability-zone key-name config-drive no-config-drive progress vm-state task-state power-state") {
 		if s.c.Given(flag) && !s.Pinned() {
 			return s.needs("2.83", "--"+flag)
 		}
@@ -160,7 +167,7 @@ func moment(text string) (time.Time, bool) {
 // serverQuery is the query of the filters.
 func (s *servers) serverQuery(ctx context.Context) (url.Values, error) {
 	c, q := s.c, url.Values{}
-	for _, f := range strings.Fields("reservation-id:reservation_id ip ip6 name instance-name:instance_name status host availability-zone:availability_zone " +
+	for f := range strings.FieldsSeq("reservation-id:reservation_id ip ip6 name instance-name:instance_name status host availability-zone:availability_zone " +
 		"key-name:key_name progress vm-state:vm_state task-state:task_state changes-before changes-since created-before created-since deleted-before deleted-since") {
 		flag, name, renamed := strings.Cut(f, ":")
 		if !renamed {
@@ -182,8 +189,11 @@ func (s *servers) serverQuery(ctx context.Context) (url.Values, error) {
 		}
 	}
 	for _, f := range [...][3]string{
-		{"config-drive", "config_drive", "True"}, {"no-config-drive", "config_drive", "False"},
-		{"locked", "locked", "True"}, {"unlocked", "locked", "False"}, {"deleted", "deleted", "True"},
+		{"config-drive", "config_drive", "True"},
+		{"no-config-drive", "config_drive", "False"},
+		{"locked", "locked", "True"},
+		{"unlocked", "locked", "False"},
+		{"deleted", "deleted", "True"},
 	} {
 		if c.Is(f[0]) {
 			q.Set(f[1], f[2])
@@ -413,7 +423,8 @@ func (l *serverListing) columns(embedded bool) []noun.Column {
 	}
 	optional := []noun.Column{
 		l.plain("Created At", "created"), imageID, flavorID, zone, host, task, power, l.plain("Project ID", "tenant_id"), l.plain("User ID", "user_id"),
-		{Title: "Security Groups", Attr: "security_groups", Cell: groupNames}, properties,
+		{Title: "Security Groups", Attr: "security_groups", Cell: groupNames},
+		properties,
 	}
 	for _, col := range optional {
 		if !hasTitle(cols, col.Title) {

@@ -47,16 +47,20 @@ func resizeEnd(short, action string) command.Command {
 	return command.Command{
 		Short: short,
 		Args:  []command.Arg{serverArg("change")},
+		Flags: noun.WaitFlags("the server is ACTIVE or SHUTOFF again", moveTimeout),
 		Run: func(ctx context.Context, c *command.Call) error {
 			s, err := openServers(ctx, c, "")
 			if err != nil {
 				return err
 			}
-			id, err := s.id(ctx, c.Text("<server>"))
+			o, err := s.find(ctx, c.Text("<server>"))
 			if err != nil {
 				return err
 			}
-			return s.act(ctx, id, action, nil)
+			if err := s.act(ctx, o.Text("id"), action, nil); err != nil {
+				return err
+			}
+			return s.wait(ctx, o, moveTimeout, "ACTIVE", "SHUTOFF")
 		},
 	}
 }
@@ -369,8 +373,15 @@ func (s *servers) rebuild(ctx context.Context) error {
 func (s *servers) rebuildBody() (noun.Object, error) {
 	c := s.c
 	for _, f := range []struct{ version, flag string }{
-		{"2.19", "description"}, {"2.54", "key-name"}, {"2.54", "no-key-name"}, {"2.57", "user-data"}, {"2.57", "no-user-data"},
-		{"2.63", "trusted-image-cert"}, {"2.63", "no-trusted-image-certs"}, {"2.90", "hostname"}, {"2.93", "reimage-boot-volume"},
+		{"2.19", "description"},
+		{"2.54", "key-name"},
+		{"2.54", "no-key-name"},
+		{"2.57", "user-data"},
+		{"2.57", "no-user-data"},
+		{"2.63", "trusted-image-cert"},
+		{"2.63", "no-trusted-image-certs"},
+		{"2.90", "hostname"},
+		{"2.93", "reimage-boot-volume"},
 	} {
 		if err := s.needsGiven(f.version, f.flag); err != nil {
 			return nil, err

@@ -49,7 +49,7 @@ func (w Wanted) of(name string) (inner Wanted, ok bool) {
 
 // value reads the next value, whatever it is.
 func (d *decoder) value(w Wanted) (any, error) {
-	switch d.PeekKind() {
+	switch d.PeekKind() { //nolint:exhaustive // the rest is read as it comes
 	case '{':
 		return d.object(w)
 	case '[':
@@ -175,11 +175,11 @@ const longestKept = 64
 
 // slot is where a text is looked for.
 func slot(text []byte) uint8 {
-	h := uint32(len(text))
+	h := uint32(len(text) & 0xff)
 	for _, c := range text[max(0, len(text)-12):] {
 		h = (h ^ uint32(c)) * 16777619
 	}
-	return uint8(h ^ h>>8 ^ h>>16)
+	return uint8((h ^ h>>8 ^ h>>16) & 0xff)
 }
 
 // unquoted reads a text. It is good until the next one is read.

@@ -52,13 +52,13 @@ func (p *page) DecodeFrom(r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case name == p.keys:
+		switch name {
+		case p.keys:
 			p.seen = true
 			if err := p.decodeItems(d); err != nil {
 				return err
 			}
-		case name == "next", name == "links", name == p.keys+"_links":
+		case "next", "links", p.keys + "_links":
 			v, err := d.value(nil)
 			if err != nil {
 				return err

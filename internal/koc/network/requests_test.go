@@ -484,6 +484,10 @@ func TestTrunksAndLogs(t *testing.T) {
 		{Line: "network trunk set trunk1 --name n --enable --subport port=port2", API: `
 			PUT network /trunks/` + trunk1 + ` {"trunk":{"name":"n","admin_state_up":true}}
 			PUT network /trunks/` + trunk1 + `/add_subports {"sub_ports":[{"port_id":"` + port2 + `"}]}`},
+		{Line: "network trunk set trunk1 --disable --subport port=port2", API: `
+			PUT network /trunks/` + trunk1 + `/add_subports {"sub_ports":[{"port_id":"` + port2 + `"}]}
+			PUT network /trunks/` + trunk1 + ` {"trunk":{"admin_state_up":false}}`},
+		{Line: "network trunk set trunk1 --name n --subport port=none", Err: `no port has the name or id "none"`},
 		{Line: "network trunk show trunk1 -f value -c sub_ports", Out: "port_id='" + port2 + "', segmentation_id='5', segmentation_type='vlan'"},
 		{Line: "network trunk unset trunk1 --subport port2", API: `PUT network /trunks/` + trunk1 + `/remove_subports {"sub_ports":[{"port_id":"` + port2 + `"}]}`},
 		{Line: "network trunk subport add trunk1 --subport port=port2", API: `PUT network /trunks/` + trunk1 + `/add_subports {"sub_ports":[{"port_id":"` + port2 + `"}]}`},

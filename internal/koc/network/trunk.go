@@ -59,28 +59,37 @@ func trunkCommands() []command.Entry {
 				{Title: "Updated At", Attr: "updated_at", Long: true},
 			},
 		})},
-		{Name: "network trunk set", Build: n.Set(retagged(n, extra(noun.Writing{
-			Short: "Change a network trunk",
-			Args:  []command.Arg{n.Ref("<trunk>", "change")}, RefArg: "<trunk>",
-			Fields: []noun.Field{
-				noun.String("name", "<name>", "name", "Rename the network trunk"),
-				description("network trunk"),
-				noun.On("enable", "admin_state_up", true, "Enable the network trunk"),
-				noun.On("disable", "admin_state_up", false, "Disable the network trunk"),
-			},
-			Flags:     []command.Flag{subportFlag("Add this port to the trunk; repeat for more")},
-			Exclusive: []string{"enable disable"},
-			Then: func(ctx context.Context, c *command.Call, o noun.Object) (noun.Object, error) {
-				if !c.Given("subport") {
-					return o, nil
-				}
-				added, err := toSubports(ctx, c, "subport")
-				if err != nil {
-					return nil, err
-				}
-				return o, changeSubports(ctx, c, o.Text("id"), "add_subports", added)
-			},
-		})))},
+		{Name: "network trunk set", Build: func() command.Command {
+			var added any // found before anything is written
+			return n.Set(retagged(n, extra(noun.Writing{
+				Short: "Change a network trunk",
+				Args:  []command.Arg{n.Ref("<trunk>", "change")}, RefArg: "<trunk>",
+				Fields: []noun.Field{
+					noun.String("name", "<name>", "name", "Rename the network trunk"),
+					description("network trunk"),
+					noun.On("enable", "admin_state_up", true, "Enable the network trunk"),
+					noun.On("disable", "admin_state_up", false, "Disable the network trunk"),
+				},
+				Flags:     []command.Flag{subportFlag("Add this port to the trunk; repeat for more")},
+				Exclusive: []string{"enable disable"},
+				Body: func(ctx context.Context, c *command.Call, _ *noun.Object, o noun.Object) (err error) {
+					if !c.Given("subport") {
+						return nil
+					}
+					if added, err = toSubports(ctx, c, "subport"); err != nil || !c.Is("disable") {
+						return err
+					}
+					// A trunk that is disabled takes no ports.
+					return changeSubports(ctx, c, o.Text("id"), "add_subports", added)
+				},
+				Then: func(ctx context.Context, c *command.Call, o noun.Object) (noun.Object, error) {
+					if !c.Given("subport") || c.Is("disable") {
+						return o, nil
+					}
+					return o, changeSubports(ctx, c, o.Text("id"), "add_subports", added)
+				},
+			})))()
+		}},
 		{Name: "network trunk show", Build: n.Show(noun.Showing{
 			Short: "Show a network trunk", Arg: n.Ref("<trunk>", "show"), Fields: shownTrunk(),
 		})},

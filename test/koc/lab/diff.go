@@ -66,11 +66,7 @@ func sorted(format, s string) string {
 			return s
 		}
 		slices.SortFunc(rows, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
-		b, err := json.MarshalIndent(rows, "", "  ")
-		if err != nil {
-			return s
-		}
-		return string(b)
+		return "[" + string(bytes.Join(raws(rows), []byte(","))) + "]"
 	case "yaml":
 		rows := strings.Split("\n"+s, "\n- ")
 		slices.Sort(rows)
@@ -80,6 +76,14 @@ func sorted(format, s string) string {
 		slices.Sort(rows)
 		return strings.Join(rows, "\n")
 	}
+}
+
+func raws(rows []json.RawMessage) [][]byte {
+	all := make([][]byte, len(rows))
+	for i, r := range rows {
+		all[i] = r
+	}
+	return all
 }
 
 // member is a member of a JSON object, in the order of the text.

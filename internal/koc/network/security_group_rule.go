@@ -27,8 +27,8 @@ func securityGroupRuleCommands() []command.Entry {
 				securityGroups().Reference("remote-group", "<group>", "remote_group_id", "Security group on the other side, by name or id"),
 				addressGroups().Reference("remote-address-group", "<group>", "remote_address_group_id", "Address group on the other side, by name or id"),
 				noun.String("dst-port", "<port-range>", "-", "Port or range of ports, as 80 or 137:139, for protocols that have ports; ICMP ignores it"),
-				lowerCase("protocol", "<protocol>", "-", "Protocol by name or number, any for all, as is the default"),
-				lowerCase("proto", "<proto>", "-", "Old name of --protocol"),
+				lowerCase("protocol", "<protocol>", "Protocol by name or number, any for all, as is the default"),
+				lowerCase("proto", "<proto>", "Old name of --protocol"),
 				noun.String("description", "<description>", "description", "Describe the rule"),
 				noun.Number("icmp-type", "<icmp-type>", "-", "ICMP type, for ICMP only"),
 				noun.Number("icmp-code", "<icmp-code>", "-", "ICMP code, for ICMP only"),
@@ -49,8 +49,8 @@ func securityGroupRuleCommands() []command.Entry {
 			Short: "List the rules of security groups",
 			Args:  []command.Arg{{Name: "<group>", Help: "Only rules of this security group, by name or id", Optional: true, Complete: "security group"}},
 			Filters: []noun.Field{
-				lowerCase("protocol", "<protocol>", "-", "Only rules for this protocol, by name or number; any is no filter"),
-				lowerCase("ethertype", "<ethertype>", "-", "Only rules for this ethertype: IPv4 or IPv6"),
+				lowerCase("protocol", "<protocol>", "Only rules for this protocol, by name or number; any is no filter"),
+				lowerCase("ethertype", "<ethertype>", "Only rules for this ethertype: IPv4 or IPv6"),
 				noun.On("ingress", "direction", "ingress", "Only rules for traffic to guests"),
 				noun.On("egress", "direction", "egress", "Only rules for traffic from guests"),
 			},
@@ -86,9 +86,9 @@ func securityGroupRuleCommands() []command.Entry {
 	}
 }
 
-// lowerCase is a flag whose text is made lower case.
-func lowerCase(flag, value, attr, help string) noun.Field {
-	return noun.Field{Flag: command.Flag{Name: flag, Value: value, Fold: true, Hidden: flag == "proto", Help: help}, Attr: attr}
+// lowerCase is a flag whose text is made lower case, for Body or Query.
+func lowerCase(flag, value, help string) noun.Field {
+	return noun.Field{Flag: command.Flag{Name: flag, Value: value, Fold: true, Hidden: flag == "proto", Help: help}, Attr: "-"}
 }
 
 func shownGroupRule(addresses noun.Column) noun.Fields {

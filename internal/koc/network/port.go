@@ -298,7 +298,7 @@ func listedPorts() noun.Listing {
 			noun.String("mac-address", "<mac-address>", "mac_address", "Only the port of this MAC address"),
 		}, noun.InProject("Only ports of this project"), []noun.Field{
 			nameFilter("ports"),
-			noun.Strings("security-group", "<security-group>", "security_groups", "Only ports in the security group of this id; repeat for more"),
+			securityGroups().References("security-group", "<security-group>", "security_groups", "Only ports in this security group, by name or id; repeat for more"),
 			noun.OneOf("status", "<status>", "status", "Only ports in this status", "ACTIVE", "BUILD", "DOWN", "ERROR"),
 		}, tagFilters("ports")),
 		Flags: []command.Flag{

@@ -238,8 +238,8 @@ func TestPorts(t *testing.T) {
 		{Line: "port list -f value", API: `
 			GET network /ports?fields=fixed_ips&fields=id&fields=mac_address&fields=name&fields=status
 			= {"ports":[{"id":"p","name":"n","mac_address":"m","fixed_ips":[{"subnet_id":"s","ip_address":"1.2.3.4"}],"status":"DOWN"}]}`, Out: "p\tn\tm\tip_address='1.2.3.4', subnet_id='s'\tDOWN"},
-		{Line: "port list -f value -c ID --device-owner o --host h --network net1 --router r1 --mac-address m --name n --security-group g1 --security-group g2 --status DOWN --fixed-ip subnet=sub1,ip-address=1.2.3.4 --fixed-ip ip-substring=1.2 --not-tags t" + corp, API: `
-			GET network /ports?device_owner=o&binding:host_id=h&network_id=` + net1 + `&device_id=` + rtr1 + `&mac_address=m&name=n&security_groups=g1&security_groups=g2&status=DOWN&fixed_ips=subnet_id=` + sub1 + `&fixed_ips=ip_address=1.2.3.4&fixed_ips=ip_address_substr=1.2&not-tags=t&project_id=` + demo + `&fields=id
+		{Line: "port list -f value -c ID --device-owner o --host h --network net1 --router r1 --mac-address m --name n --security-group web --security-group " + group1 + " --status DOWN --fixed-ip subnet=sub1,ip-address=1.2.3.4 --fixed-ip ip-substring=1.2 --not-tags t" + corp, API: `
+			GET network /ports?device_owner=o&binding:host_id=h&network_id=` + net1 + `&device_id=` + rtr1 + `&mac_address=m&name=n&security_groups=` + group1 + `&security_groups=` + group1 + `&status=DOWN&fixed_ips=subnet_id=` + sub1 + `&fixed_ips=ip_address=1.2.3.4&fixed_ips=ip_address_substr=1.2&not-tags=t&project_id=` + demo + `&fields=id
 			= {"ports":[]}`},
 		{Line: "port list --server web1 -f value -c ID", API: "GET network /ports?device_id=srv1&fields=id\n= {\"ports\":[]}"},
 		{Line: "port list --device-id d -f value -c ID -c device_owner", API: "GET network /ports?device_id=d&fields=device_owner&fields=id\n= {\"ports\":[{\"id\":\"p\",\"device_owner\":\"o\"}]}", Out: "p\to"},

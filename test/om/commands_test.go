@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +27,7 @@ type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
 //	port NAME...             each variable is set to a free port
 //	keep NAME                the variable is set to the standard output, trimmed
 //	field NAME HEADER [ROW]  ... to a cell of the table on the standard output
-//	signal SIGNAL PIDFILE    signals the process named by a file
+//	signal SIGNAL PIDFILE    signals the process named by a file, and waits until it is stopped by STOP
 //	touchfuture FILE         the file was modified in an hour
 //	replace FILE OLD NEW     replaces a text of a file
 func commands() map[string]scriptCommand {
@@ -117,6 +118,25 @@ func signal(ts *testscript.TestScript, _ bool, args []string) {
 	pid, err := strconv.Atoi(strings.Fields(ts.ReadFile(args[1]))[0])
 	ts.Check(err)
 	ts.Check(syscall.Kill(pid, signals[args[0]]))
+	if args[0] == "STOP" {
+		ts.Check(stopped(pid))
+	}
+}
+
+// stopped waits until every thread of a process is stopped: a busy one answers meanwhile.
+func stopped(pid int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return retry.Until(ctx, retry.Policy{Interval: time.Millisecond}, func(context.Context) (bool, error) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, name := range threads {
+			stat, err := os.ReadFile(name)
+			if err != nil || !bytes.Contains(stat, []byte(") T ")) {
+				return false, nil // a thread that has ended is not there the next time
+			}
+		}
+		return len(threads) > 0, err
+	})
 }
 
 func touchFuture(ts *testscript.TestScript, _ bool, args []string) {

@@ -126,8 +126,12 @@ func flavorCreate() command.Command {
 			if err != nil {
 				return err
 			}
+			var id any // upstream sends its "auto", and the service makes an id of that
+			if text := c.Text("id"); text != "auto" {
+				id = text
+			}
 			body := object(
-				"name", c.Text("<flavor-name>"), "ram", c.Int("ram"), "vcpus", c.Int("vcpus"), "disk", c.Int("disk"), "id", c.Text("id"),
+				"name", c.Text("<flavor-name>"), "ram", c.Int("ram"), "vcpus", c.Int("vcpus"), "disk", c.Int("disk"), "id", id,
 				"OS-FLV-EXT-DATA:ephemeral", c.Int("ephemeral"), "swap", c.Int("swap"), "rxtx_factor", c.Float("rxtx-factor"),
 				"os-flavor-access:is_public", !c.Is("private"), "description", givenText(c, "description"),
 			)

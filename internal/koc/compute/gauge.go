@@ -345,4 +345,3 @@ func isStatus(err error, statuses ...int) bool {
 	var fault *cloud.Fault
 	return errors.As(err, &fault) && slices.Contains(statuses, fault.Status)
 }
-

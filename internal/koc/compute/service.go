@@ -70,7 +70,9 @@ func serviceList() command.Command {
 			}
 			return withoutColumn(columns, "Forced Down"), nil
 		},
-		Keep:      func(c *command.Call, o noun.Object) bool { return !c.Given("status") || o.Text("status") == c.Text("status") },
+		Keep: func(c *command.Call, o noun.Object) bool {
+			return !c.Given("status") || o.Text("status") == c.Text("status")
+		},
 		KeepNeeds: []string{"status"},
 	})()
 }

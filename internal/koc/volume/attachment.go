@@ -2,6 +2,7 @@ package volume
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -39,12 +40,22 @@ func attachmentCommands() []command.Entry {
 			Short: "List volume attachments",
 			Filters: []noun.Field{
 				noun.String("volume-id", "<volume-id>", "volume_id", "Only attachments of the volume of this id"),
-				noun.String("status", "<status>", "status", "Only attachments in this status"),
+				{Flag: command.Flag{Name: "status", Value: "<status>", Help: "Only attachments in this status, as attached or reserved"}, Attr: "-"},
 			},
 			Flags:   append(noun.ProjectFlags("Only attachments of this project, by name or id (admin only)"), allProjects("volume attachments")),
 			Paged:   true,
 			Columns: columns("ID", "id", "Volume ID", "volume_id", "Server ID", "instance", "Status", "status"),
-			Query:   everywhere,
+			Query: func(ctx context.Context, c *command.Call, q url.Values) error {
+				if c.Given("status") {
+					// The service takes the name that the openstack client uses, and finds nothing by it.
+					attr := "attach_status"
+					if c.Compat() {
+						attr = "status"
+					}
+					q.Set(attr, c.Text("status"))
+				}
+				return everywhere(ctx, c, q)
+			},
 		})),
 		since("3.27", "volume attachment set", func() command.Command {
 			return command.Command{

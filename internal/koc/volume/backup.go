@@ -44,10 +44,8 @@ func backupCommands() []command.Entry {
 				{Name: "project-domain", Value: "<project-domain>", Koc: true, Help: "Domain of the project, by name or id, when its name is not unique", Complete: "domain"},
 				allProjects("volume backups"),
 			},
-			Paged: true,
-			Marker: func(ctx context.Context, c *command.Call, ref string) (string, error) {
-				return n.Resolve(ctx, c, ref)
-			},
+			Paged:  true,
+			Marker: n.Resolve,
 			Columns: slices.Concat(
 				columns("ID", "id", "Name", "name", "Description", "description", "Status", "status", "Size", "size"),
 				long("Availability Zone", "availability_zone", "Volume", "volume_id", "Container", "container"),

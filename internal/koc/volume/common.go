@@ -37,6 +37,7 @@ func groups() noun.Noun    { return unnamed("volume group", "/groups", "group") 
 func groupSnapshots() noun.Noun {
 	return unnamed("volume group snapshot", "/group_snapshots", "group_snapshot")
 }
+
 func consistencyGroups() noun.Noun {
 	return unnamed("consistency group", "/consistencygroups", "consistencygroup")
 }
@@ -332,7 +333,7 @@ func setMetadata(c *command.Call, n noun.Noun, id string) []step {
 	return []step{{"set the properties", func(ctx context.Context) error { return n.Do(ctx, c, r) }}}
 }
 
-// unsetMetadata is what removes the properties of --property one by one, below a path.
+// unsetEach are the steps that remove the properties of --property one by one, below a path.
 func unsetEach(c *command.Call, n noun.Noun, path string) []step {
 	var steps []step
 	for _, key := range c.Texts("property") {
@@ -369,7 +370,7 @@ func or(col noun.Column) noun.Column {
 // columns are pairs of title and attribute.
 func columns(pairs ...string) []noun.Column {
 	var out []noun.Column
-	for i := 0; i < len(pairs); i += 2 {
+	for i := 0; i+1 < len(pairs); i += 2 {
 		out = append(out, noun.Column{Title: pairs[i], Attr: pairs[i+1]})
 	}
 	return out

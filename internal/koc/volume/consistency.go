@@ -2,6 +2,7 @@ package volume
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
@@ -109,7 +110,8 @@ func createConsistencyGroup() command.Command {
 					c.Notef("--availability-zone has no effect on a group that is made from another one\n")
 				}
 				r.Path += "/create_from_src"
-				r.Body = noun.Object{{Name: "consistencygroup-from-src", Value: without1(body, "availability_zone")}}
+				body = slices.DeleteFunc(body, func(f render.Field) bool { return f.Name == "availability_zone" })
+				r.Body = noun.Object{{Name: "consistencygroup-from-src", Value: render.Ordered(body)}}
 			}
 			o, err := n.Send(ctx, c, r)
 			if err != nil {
@@ -196,15 +198,4 @@ func consistencySnapshotCommands() []command.Entry {
 			Short: "Show a consistency group snapshot", Arg: ref(n, "<consistency-group-snapshot>", "show"), Fields: noun.Fields{Rest: true, Sort: true},
 		})},
 	}
-}
-
-// without1 is an object without one attribute.
-func without1(o noun.Object, name string) render.Ordered {
-	out := render.Ordered{}
-	for _, f := range o {
-		if f.Name != name {
-			out = append(out, f)
-		}
-	}
-	return out
 }

@@ -451,7 +451,8 @@ func summary() command.Command {
 				return err
 			}
 			fields := noun.Fields{Columns: []noun.Column{
-				{Title: "Total Count", Attr: "total_count"}, {Title: "Total Size", Attr: "total_size"},
+				{Title: "Total Count", Attr: "total_count"},
+				{Title: "Total Size", Attr: "total_size"},
 				{Title: "Metadata", Attr: "metadata", Cell: dict},
 			}, Absent: true}
 			return c.Show(fields.Fields(c, o))

@@ -174,8 +174,10 @@ func listLogLevels() command.Command {
 				levels := slices.SortedFunc(slices.Values(of.Object("levels")), func(a, b render.Field) int { return cmp.Compare(a.Name, b.Name) })
 				for _, level := range levels {
 					rows = append(rows, noun.Object{
-						{Name: "binary", Value: of.Get("binary")}, {Name: "host", Value: of.Get("host")},
-						{Name: "prefix", Value: level.Name}, {Name: "level", Value: level.Value},
+						{Name: "binary", Value: of.Get("binary")},
+						{Name: "host", Value: of.Get("host")},
+						{Name: "prefix", Value: level.Name},
+						{Name: "level", Value: level.Value},
 					})
 				}
 			}

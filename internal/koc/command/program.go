@@ -106,6 +106,19 @@ func (r *invocation) entries() tree {
 	return r.tree
 }
 
+// aliases are the other names of all commands.
+func (r *invocation) aliases() tree {
+	var all tree
+	for _, s := range r.All() {
+		for _, e := range s.Entries() {
+			for _, name := range e.Build().Aliases {
+				all = append(all, Entry{Name: name, Build: e.Build})
+			}
+		}
+	}
+	return all
+}
+
 // with are the services that have a word.
 func with(services []Service, is func(word string) bool) []Service {
 	var some []Service
@@ -134,6 +147,14 @@ func (r *invocation) run() error {
 	globals := Globals()
 	s := &scanner{tree: r.entries(), globals: scanning(globals), cliff: r.voice == render.OpenStack}
 	t := s.find(args)
+	if t.entry == nil && len(t.words) > len(strings.Fields(t.path)) {
+		// Aliases are known only to built commands, so they are looked for last.
+		other := *s
+		other.tree = r.aliases()
+		if found := other.find(args); found.entry != nil {
+			t = found
+		}
+	}
 	if t.path == "help" {
 		return r.helpOn(s, t.args)
 	}

@@ -77,7 +77,7 @@ func start(t *testing.T, change func(*program.Process), args ...string) outcome 
 		Name: "koc", Version: "v1", Short: "A program",
 		Services: services([]command.Service{{Name: "compute", Title: "Servers", Entries: entries(
 			says("server list", things), says("server show", nil), says("server migrate", nil), says("server migrate confirm", nil),
-			says("server migration list", nil), says("server group list", nil), says("service list", nil),
+			says("server migration list", nil), says("server group list", func(cmd *command.Command) { cmd.Aliases = []string{"group of servers list"} }), says("service list", nil),
 			says("security group rule create", nil),
 			says("server delete", func(cmd *command.Command) {
 				cmd.Args = []command.Arg{{Name: "<server>", Help: "Which", Many: true, Complete: "server"}}
@@ -127,6 +127,8 @@ func TestWordsFindTheirCommand(t *testing.T) {
 		"server migrate -- confirm":         `server migrate["confirm"]`,
 		"se g r c":                          `security group rule create[]`,
 		"server show server":                `server show["server"]`,
+		"group of servers list x":           `group of servers list["x"]`,
+		"gr of servers l":                   `group of servers list[]`,
 		"server show list":                  `server show["list"]`,
 		"server show -5":                    `server show["-5"]`,
 		"server show --host show show":      `server show["show"]`,

@@ -130,9 +130,9 @@ func stopped(pid int) error {
 	return retry.Until(ctx, retry.Policy{Interval: time.Millisecond}, func(context.Context) (bool, error) {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 		for _, name := range threads {
-			stat, err := os.ReadFile(name)
-			if err != nil || !bytes.Contains(stat, []byte(") T ")) {
-				return false, nil // a thread that has ended is not there the next time
+			// A thread that has ended meanwhile reads as nothing, and is not there the next time.
+			if stat, _ := os.ReadFile(name); !bytes.Contains(stat, []byte(") T ")) {
+				return false, nil
 			}
 		}
 		return len(threads) > 0, err

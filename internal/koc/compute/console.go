@@ -46,9 +46,10 @@ func consoleConnectionShow() command.Command {
 
 func consoleLogShow() command.Command {
 	return command.Command{
-		Short: "Print what a server wrote on its console",
-		Args:  []command.Arg{serverArg("look at")},
-		Flags: []command.Flag{{Name: "lines", Value: "<num-lines>", Type: command.Natural, Help: "Print this many lines of the end, not all"}},
+		Short:   "Print what a server wrote on its console",
+		Aliases: []string{"server console log show"},
+		Args:    []command.Arg{serverArg("look at")},
+		Flags:   []command.Flag{{Name: "lines", Value: "<num-lines>", Type: command.Natural, Help: "Print this many lines of the end, not all"}},
 		Run: func(ctx context.Context, c *command.Call) error {
 			s, err := openServers(ctx, c, "")
 			if err != nil {
@@ -94,13 +95,17 @@ func consoleKinds() []consoleKind {
 func consoleURLShow() command.Command {
 	kinds := consoleKinds()
 	flags := make([]command.Flag, len(kinds))
-	names := make([]string, len(kinds))
+	names, types := make([]string, len(kinds)), make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = k.flag
 		flags[i] = command.Flag{Name: k.flag, Help: k.help}
+		types[i] = k.typ
 	}
+	names = append(names, "type")
+	flags = append(flags, command.Flag{Name: "type", Value: "<type>", Choices: types, Hidden: true, Koc: true, Help: "Kind of console, as the service calls it"})
 	return command.Command{
 		Short:     "Show an address to reach the console of a server",
+		Aliases:   []string{"server console url show"},
 		Long:      "Each call begins a session: who has the address has the console, until its token expires.",
 		Args:      []command.Arg{serverArg("reach")},
 		Flags:     flags,
@@ -110,7 +115,7 @@ func consoleURLShow() command.Command {
 		Run: func(ctx context.Context, c *command.Call) error {
 			kind := kinds[0]
 			for _, k := range kinds {
-				if c.Is(k.flag) {
+				if c.Is(k.flag) || c.Text("type") == k.typ {
 					kind = k
 				}
 			}

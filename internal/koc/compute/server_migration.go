@@ -34,8 +34,9 @@ func serverMigrationCommands() []command.Entry {
 
 func serverMigrationList() command.Command {
 	return command.Command{
-		Short:  "List migrations of servers",
-		Output: command.Listed,
+		Short:   "List migrations of servers",
+		Aliases: []string{"migration list"},
+		Output:  command.Listed,
 		Flags: []command.Flag{
 			{Name: "server", Value: "<server>", Help: "Only migrations of this server, by name or id", Complete: "server"},
 			{Name: "host", Value: "<host>", Help: "Only migrations from or to this host"},

@@ -17,7 +17,7 @@ func addressGroupCommands() []command.Entry {
 	n := addressGroups()
 	shown := fields(asIs("addresses", "description", "id", "name", "project_id")...)
 	addressFlag := func(help string) command.Flag {
-		return command.Flag{Name: "address", Value: "<ip-address>", Repeat: true, Help: help + ", alone or with the length of a prefix; repeat for more"}
+		return command.Flag{Name: "address", Value: "<ip-address>", Repeat: true, Help: help + ", alone or with the length of a prefix"}
 	}
 	// The addresses are checked before anything is written.
 	check := func(_ context.Context, c *command.Call, _ *noun.Object, _ noun.Object) error {

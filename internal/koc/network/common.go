@@ -103,7 +103,7 @@ func tagFilters(things string) []noun.Field {
 // tagged gives a create command --tag and --no-tag: tags are written after the thing.
 func tagged(n noun.Noun, w noun.Writing) noun.Writing {
 	w.Flags = append(slices.Clip(w.Flags),
-		command.Flag{Name: "tag", Value: "<tag>", Repeat: true, Help: "Tag the new " + n.Name + "; repeat for more tags"},
+		command.Flag{Name: "tag", Value: "<tag>", Repeat: true, Help: "Tag the new " + n.Name + ""},
 		command.Flag{Name: "no-tag", Help: "Give the new " + n.Name + " no tags, as is the default"})
 	w.Exclusive = append(slices.Clip(w.Exclusive), "tag no-tag")
 	then := w.Then
@@ -130,7 +130,7 @@ func tagged(n noun.Noun, w noun.Writing) noun.Writing {
 // retagged gives a set command --tag, which adds, and --no-tag, which clears first.
 func retagged(n noun.Noun, w noun.Writing) noun.Writing {
 	w.Flags = append(slices.Clip(w.Flags),
-		command.Flag{Name: "tag", Value: "<tag>", Repeat: true, Help: "Add this tag to the " + n.Name + "; repeat for more tags"},
+		command.Flag{Name: "tag", Value: "<tag>", Repeat: true, Help: "Add this tag to the " + n.Name + ""},
 		command.Flag{Name: "no-tag", Help: "Clear the tags of the " + n.Name + "; together with --tag, replace them"})
 	return settingTags(n, w, func(c *command.Call, have []string) []string {
 		if c.Is("no-tag") {
@@ -143,7 +143,7 @@ func retagged(n noun.Noun, w noun.Writing) noun.Writing {
 // untagged gives an unset command --tag and --all-tag.
 func untagged(n noun.Noun, w noun.Writing) noun.Writing {
 	w.Flags = append(slices.Clip(w.Flags),
-		command.Flag{Name: "tag", Value: "<tag>", Repeat: true, Help: "Remove this tag from the " + n.Name + "; repeat for more tags"},
+		command.Flag{Name: "tag", Value: "<tag>", Repeat: true, Help: "Remove this tag from the " + n.Name + ""},
 		command.Flag{Name: "all-tag", Help: "Clear all tags of the " + n.Name})
 	w.Exclusive = append(slices.Clip(w.Exclusive), "tag all-tag")
 	return settingTags(n, w, func(c *command.Call, have []string) []string {
@@ -186,7 +186,7 @@ const extraValue = "type=<type>,name=<name>,value=<value>"
 func extra(w noun.Writing) noun.Writing {
 	w.Flags = append(slices.Clip(w.Flags), command.Flag{
 		Name: "extra-property", Value: extraValue, Type: command.Records, Keys: []string{"!name", "!value", "type"},
-		Help: "Write a property that has no flag of its own; types are str (default), int, bool, list (items split at ;) and dict (key:value split at ;)",
+		Help: "Write a property that has no flag of its own, as str (the default), int, bool, list like a;b, or dict like k:v;l:w",
 	})
 	return after(w, func(_ context.Context, c *command.Call, body *noun.Object, _ noun.Object) error {
 		for _, p := range c.Records("extra-property") {

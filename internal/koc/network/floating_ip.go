@@ -54,13 +54,13 @@ func floatingIPCommands() []command.Entry {
 		{Name: "floating ip list", Build: n.List(noun.Listing{
 			Short: "List floating ips",
 			Filters: slices.Concat([]noun.Field{
-				networks().References("network", "<network>", "floating_network_id", "Only addresses of this external network, by name or id; repeat for more"),
-				ports().References("port", "<port>", "port_id", "Only addresses that lead to this port, by name or id; repeat for more"),
+				networks().References("network", "<network>", "floating_network_id", "Only addresses of this external network, by name or id"),
+				ports().References("port", "<port>", "port_id", "Only addresses that lead to this port, by name or id"),
 				noun.String("fixed-ip-address", "<ip-address>", "", "Only addresses that lead to this one"),
 				noun.String("floating-ip-address", "<ip-address>", "", "Only this address"),
 				noun.OneOf("status", "<status>", "", "Only floating ips in this status", "ACTIVE", "DOWN"),
 			}, noun.InProject("Only floating ips of this project"), []noun.Field{
-				routers().References("router", "<router>", "router_id", "Only addresses that this router serves, by name or id; repeat for more"),
+				routers().References("router", "<router>", "router_id", "Only addresses that this router serves, by name or id"),
 			}, tagFilters("floating ips")),
 			Columns: []noun.Column{
 				{Title: "ID", Attr: "id"},

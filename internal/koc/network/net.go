@@ -17,7 +17,7 @@ func netCommands() []command.Entry {
 			Short: "Create a network",
 			Args:  []command.Arg{{Name: "<name>", Help: "Name of the new network"}}, NameArg: "<name>",
 			Fields: slices.Concat(netFields("new network"), noun.InProject("Project that owns the network"), []noun.Field{
-				noun.Strings("availability-zone-hint", "<availability-zone>", "availability_zone_hints", "Prefer this availability zone; repeat for more"),
+				noun.Strings("availability-zone-hint", "<availability-zone>", "availability_zone_hints", "Prefer this availability zone"),
 				qosPolicies().Reference("qos-policy", "<qos-policy>", "qos_policy_id", "QoS policy of the network, by name or id"),
 				noun.On("transparent-vlan", "vlan_transparent", true, "Let guests of the network use VLAN tags"),
 				noun.On("no-transparent-vlan", "vlan_transparent", false, "Do not let guests of the network use VLAN tags"),

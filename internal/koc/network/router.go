@@ -18,13 +18,13 @@ func routerCommands() []command.Entry {
 	return []command.Entry{
 		{Name: "router add gateway", Build: gatewayChange("Give a router an external gateway", true)},
 		{Name: "router add port", Build: interfaceChange("Connect a port to a router", "add_router_interface", ports(), "port_id")},
-		{Name: "router add route", Build: routeChange("Add static routes to a router", "add_extraroutes", "Route to add; one that is there is left alone; repeat for more")},
+		{Name: "router add route", Build: routeChange("Add static routes to a router", "add_extraroutes", "Route to add; one that is there is left alone")},
 		{Name: "router add subnet", Build: interfaceChange("Connect a subnet to a router", "add_router_interface", subnets(), "subnet_id")},
 		{Name: "router create", Build: n.Create(tagged(n, extra(noun.Writing{
 			Short: "Create a router",
 			Args:  []command.Arg{{Name: "<name>", Help: "Name of the new router"}}, NameArg: "<name>",
 			Fields: slices.Concat(routerFields("new router"), noun.InProject("Project that owns the router"), []noun.Field{
-				noun.Strings("availability-zone-hint", "<availability-zone>", "availability_zone_hints", "Prefer this availability zone; repeat for more"),
+				noun.Strings("availability-zone-hint", "<availability-zone>", "availability_zone_hints", "Prefer this availability zone"),
 				noun.On("enable-ndp-proxy", "enable_ndp_proxy", true, "Let the router answer for addresses behind it"),
 				noun.On("disable-ndp-proxy", "enable_ndp_proxy", false, "Do not let the router answer for addresses behind it"),
 				flavors().Reference("flavor-id", "<flavor-id>", "flavor_id", "Network flavor of the router, by id"),
@@ -48,7 +48,7 @@ func routerCommands() []command.Entry {
 		{Name: "router list", Build: listRouters},
 		{Name: "router remove gateway", Build: gatewayChange("Take an external gateway off a router", false)},
 		{Name: "router remove port", Build: interfaceChange("Disconnect a port from a router", "remove_router_interface", ports(), "port_id")},
-		{Name: "router remove route", Build: routeChange("Remove static routes from a router", "remove_extraroutes", "Route to remove; one that is not there is left alone; repeat for more")},
+		{Name: "router remove route", Build: routeChange("Remove static routes from a router", "remove_extraroutes", "Route to remove; one that is not there is left alone")},
 		{Name: "router remove subnet", Build: interfaceChange("Disconnect a subnet from a router", "remove_router_interface", subnets(), "subnet_id")},
 		{Name: "router set", Build: n.Set(retagged(n, extra(noun.Writing{
 			Short: "Change a router",
@@ -59,7 +59,7 @@ func routerCommands() []command.Entry {
 				noun.On("disable-ndp-proxy", "enable_ndp_proxy", false, "Do not let the router answer for addresses behind it"),
 			),
 			Flags: append(gatewayFlags(),
-				routeFlag("Add this static route; repeat for more. router add route is safer when others change the router too"),
+				routeFlag("Add this static route. router add route is safer when others change the router too"),
 				command.Flag{Name: "no-route", Help: "Clear the static routes; together with --route, replace them"},
 				command.Flag{Name: "qos-policy", Value: "<qos-policy>", Complete: "qos policy", Help: "QoS policy of the address of the gateway, by name or id"},
 				command.Flag{Name: "no-qos-policy", Help: "Take the QoS policy off the address of the gateway"}),
@@ -73,7 +73,7 @@ func routerCommands() []command.Entry {
 			Short: "Take properties off a router",
 			Args:  []command.Arg{n.Ref("<router>", "change")}, RefArg: "<router>",
 			Flags: []command.Flag{
-				routeFlag("Remove this static route; repeat for more"),
+				routeFlag("Remove this static route"),
 				{Name: "external-gateway", Help: "Take the external gateway off the router"},
 				{Name: "qos-policy", Help: "Take the QoS policy off the address of the gateway"},
 			},
@@ -108,8 +108,8 @@ func routerExclusive() []string {
 
 func gatewayFlags() []command.Flag {
 	return []command.Flag{
-		{Name: "external-gateway", Value: "<network>", Repeat: true, Complete: "network", Help: "External network of the gateway, by name or id; repeat for more gateways"},
-		fixedIPFlag("Address of the router in the external network, by subnet (name or id), by itself, or both; repeat for more"),
+		{Name: "external-gateway", Value: "<network>", Repeat: true, Complete: "network", Help: "External network of the gateway, by name or id"},
+		fixedIPFlag("Address of the router in the external network, by subnet (name or id), by itself, or both"),
 		{Name: "enable-snat", Help: "Hide guests behind the address of the gateway"},
 		{Name: "disable-snat", Help: "Do not hide guests behind the address of the gateway"},
 	}
@@ -314,11 +314,11 @@ func routeChange(short, verb, help string) func() command.Command {
 func gatewayChange(short string, adds bool) func() command.Command {
 	return func() command.Command {
 		network := command.Arg{Name: "<network>", Help: "External network of the gateway, by name or id", Complete: "network"}
-		help := "Address of the router there, by subnet (name or id), by itself, or both; repeat for more"
+		help := "Address of the router there, by subnet (name or id), by itself, or both"
 		if !adds {
 			network.Optional = true
 			network.Help += "; may be left out when the router has but one"
-			help = "Only the gateway with this address; repeat for more"
+			help = "Only the gateway with this address"
 		}
 		return command.Command{
 			Short: short, Output: command.Created,

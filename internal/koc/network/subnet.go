@@ -54,7 +54,7 @@ func subnetCommands() []command.Entry {
 				{Flag: command.Flag{Name: "ip-version", Value: "<ip-version>", Type: command.Int, Choices: []string{"4", "6"}, Help: "Only subnets of this IP version"}},
 				noun.On("dhcp", "enable_dhcp", true, "Only subnets with DHCP"),
 				noun.On("no-dhcp", "enable_dhcp", false, "Only subnets without DHCP"),
-				noun.Strings("service-type", "<service-type>", "-", "Only subnets for this owner of ports, such as network:floatingip_agent_gateway; repeat for more"),
+				noun.Strings("service-type", "<service-type>", "-", "Only subnets for this owner of ports, such as network:floatingip_agent_gateway"),
 			}, noun.InProject("Only subnets of this project"), []noun.Field{
 				networks().Reference("network", "<network>", "network_id", "Only subnets of this network, by name or id"),
 				noun.String("gateway", "<gateway>", "gateway_ip", "Only subnets with this gateway"),
@@ -140,14 +140,14 @@ func subnetLists(attr string) []noun.Field {
 	all := []noun.Field{
 		{Flag: command.Flag{
 			Name: "allocation-pool", Value: "start=<ip-address>,end=<ip-address>", Type: command.Records, Keys: []string{"!start", "!end"},
-			Help: "Addresses that ports get theirs from; repeat for more",
+			Help: "Addresses that ports get theirs from",
 		}, Attr: "allocation_pools", To: pools},
-		noun.Strings("dns-nameserver", "<dns-nameserver>", "dns_nameservers", "Name server of the subnet; repeat for more"),
+		noun.Strings("dns-nameserver", "<dns-nameserver>", "dns_nameservers", "Name server of the subnet"),
 		{Flag: command.Flag{
 			Name: "host-route", Value: "destination=<subnet>,gateway=<ip-address>", Type: command.Records, Keys: []string{"!destination", "!gateway"},
-			Help: "Route that guests get; repeat for more",
+			Help: "Route that guests get",
 		}, Attr: "host_routes", To: routes},
-		noun.Strings("service-type", "<service-type>", "service_types", "Owner of ports that the subnet is for, such as network:floatingip_agent_gateway; repeat for more"),
+		noun.Strings("service-type", "<service-type>", "service_types", "Owner of ports that the subnet is for, such as network:floatingip_agent_gateway"),
 	}
 	if attr == "-" {
 		for i := range all {

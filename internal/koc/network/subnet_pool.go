@@ -15,7 +15,7 @@ func subnetPoolCommands() []command.Entry {
 			Short: "Create a subnet pool",
 			Args:  []command.Arg{{Name: "<name>", Help: "Name of the new subnet pool"}}, NameArg: "<name>",
 			Fields: slices.Concat([]noun.Field{
-				must(noun.Strings("pool-prefix", "<pool-prefix>", "prefixes", "Addresses of the pool in CIDR notation; repeat for more")),
+				must(noun.Strings("pool-prefix", "<pool-prefix>", "prefixes", "Addresses of the pool in CIDR notation")),
 			}, subnetPoolFields("new subnet pool"), noun.InProject("Project that owns the subnet pool"), []noun.Field{
 				noun.On("share", "shared", true, "Let all projects use the subnet pool"),
 				noun.On("no-share", "shared", false, "Do not share the subnet pool"),
@@ -57,7 +57,7 @@ func subnetPoolCommands() []command.Entry {
 			Args:  []command.Arg{n.Ref("<subnet-pool>", "change")}, RefArg: "<subnet-pool>",
 			Fields: slices.Concat([]noun.Field{
 				noun.String("name", "<name>", "name", "Rename the subnet pool"),
-				{Flag: command.Flag{Name: "pool-prefix", Value: "<pool-prefix>", Repeat: true, Help: "Add these addresses to the pool, in CIDR notation; repeat for more"}, Attr: "-"},
+				{Flag: command.Flag{Name: "pool-prefix", Value: "<pool-prefix>", Repeat: true, Help: "Add these addresses to the pool, in CIDR notation"}, Attr: "-"},
 				noun.On("no-address-scope", "address_scope_id", noun.Null{}, "Take the subnet pool out of its address scope"),
 			}, subnetPoolFields("subnet pool")),
 			Exclusive: []string{"address-scope no-address-scope", "default no-default"},

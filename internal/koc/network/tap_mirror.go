@@ -23,7 +23,7 @@ func tapMirrorCommands() []command.Entry {
 				must(ports().Reference("port", "<port>", "port_id", "Port whose traffic is mirrored, by name or id")),
 				{Flag: command.Flag{
 					Name: "directions", Value: "<direction>=<id>", Type: command.KeyValue, Required: true,
-					Help: "Mirror traffic this way, IN or OUT, through the tunnel of this id; repeat for both",
+					Help: "Mirror traffic this way, IN or OUT, through the tunnel of this id",
 				}, To: toDirections},
 				must(noun.String("remote-ip", "<remote-ip>", "", "Address that the mirrored traffic goes to")),
 				must(noun.OneOf("mirror-type", "<mirror-type>", "", "How the traffic travels", "erspanv1", "gre")),

@@ -26,7 +26,7 @@ func trunkCommands() []command.Entry {
 			Fields: slices.Concat([]noun.Field{
 				description("new network trunk"),
 				must(ports().Reference("parent-port", "<parent-port>", "port_id", "Port that carries the trunk, by name or id")),
-				{Flag: subportFlag("Port inside the trunk; repeat for more"), Attr: "sub_ports", To: toSubports},
+				{Flag: subportFlag("Port inside the trunk"), Attr: "sub_ports", To: toSubports},
 				noun.On("enable", "admin_state_up", true, "Enable the network trunk"),
 				noun.On("disable", "admin_state_up", false, "Disable the network trunk"),
 			}, noun.InProject("Project that owns the network trunk")),
@@ -70,7 +70,7 @@ func trunkCommands() []command.Entry {
 					noun.On("enable", "admin_state_up", true, "Enable the network trunk"),
 					noun.On("disable", "admin_state_up", false, "Disable the network trunk"),
 				},
-				Flags:     []command.Flag{subportFlag("Add this port to the trunk; repeat for more")},
+				Flags:     []command.Flag{subportFlag("Add this port to the trunk")},
 				Exclusive: []string{"enable disable"},
 				Body: func(ctx context.Context, c *command.Call, _ *noun.Object, o noun.Object) (err error) {
 					if !c.Given("subport") {
@@ -96,13 +96,13 @@ func trunkCommands() []command.Entry {
 		{Name: "network trunk unset", Build: n.Set(untagged(n, noun.Writing{
 			Short: "Take ports out of a network trunk",
 			Args:  []command.Arg{n.Ref("<trunk>", "change")}, RefArg: "<trunk>",
-			Flags: []command.Flag{{Name: "subport", Value: "<subport>", Repeat: true, Complete: "port", Help: "Take this port out of the trunk, by name or id; repeat for more"}},
+			Flags: []command.Flag{{Name: "subport", Value: "<subport>", Repeat: true, Complete: "port", Help: "Take this port out of the trunk, by name or id"}},
 			Then: func(ctx context.Context, c *command.Call, o noun.Object) (noun.Object, error) {
 				return o, removeSubports(ctx, c, o, c.Texts("subport"))
 			},
 		}))},
 		{Name: "network trunk subport add", Build: func() command.Command {
-			flag := subportFlag("Port to add; repeat for more")
+			flag := subportFlag("Port to add")
 			flag.Required = true
 			return command.Command{
 				Short: "Add ports to a network trunk",
@@ -125,7 +125,7 @@ func trunkCommands() []command.Entry {
 			return command.Command{
 				Short: "Take ports out of a network trunk",
 				Args:  []command.Arg{n.Ref("<trunk>", "change")},
-				Flags: []command.Flag{{Name: "subport", Value: "<subport>", Repeat: true, Required: true, Complete: "port", Help: "Port to take out, by name or id; repeat for more"}},
+				Flags: []command.Flag{{Name: "subport", Value: "<subport>", Repeat: true, Required: true, Complete: "port", Help: "Port to take out, by name or id"}},
 				Run: func(ctx context.Context, c *command.Call) error {
 					o, err := n.Find(ctx, c, c.Text("<trunk>"), nil)
 					if err != nil {

@@ -24,8 +24,9 @@ build: ## static binaries of om, ox, koc and krops-bootstrap in bin/
 	$(GO_BUILD) -o bin/ $(BINARIES:%=./cmd/%)
 
 .PHONY: demo
-demo: build ## run the first service of the documentation, for real, in a place of its own
+demo: build ## run the first service and a day of koc, for real, in places of their own
 	@test/demo/run
+	@test/demo/koc
 
 .PHONY: test
 test: ## every test that needs no root

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -62,7 +63,7 @@ func kinds() []*kind {
 		{service: "network", path: "subnets", key: "subnet", name: "subnet", fill: func(c *Cloud, o object) {
 			c.owned(o)
 			defaults(o, object{
-				"enable_dhcp": true, "dns_nameservers": []any{}, "allocation_pools": []any{}, "host_routes": []any{}, "gateway_ip": "10.0.0.1", "tags": []any{},
+				"enable_dhcp": true, "dns_nameservers": []any{}, "allocation_pools": []any{}, "host_routes": []any{}, "gateway_ip": firstOf(str(o["cidr"])), "tags": []any{},
 				"ipv6_ra_mode": nil, "ipv6_address_mode": nil, "subnetpool_id": nil, "service_types": []any{}, "segment_id": nil,
 			})
 			if n := c.find(c.kind("network", "networks"), str(o["network_id"])); n != nil {
@@ -149,6 +150,15 @@ func kinds() []*kind {
 			defaults(o, object{"description": nil, "extra_specs": object{}, "is_public": true, "os-volume-type-access:is_public": true, "qos_specs_id": nil})
 		}},
 	}
+}
+
+// firstOf is the first address of a prefix: where its gateway is by default.
+func firstOf(cidr string) any {
+	prefix, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return nil
+	}
+	return prefix.Masked().Addr().Next().String()
 }
 
 func (c *Cloud) kind(service, path string) *kind {

@@ -77,7 +77,20 @@ func newServer(c *Cloud, o object) {
 	if metadata == nil {
 		metadata = object{}
 	}
-	key, bare := o["key_name"], o["networks"] == "none"
+	key := o["key_name"]
+	network := "private"
+	switch in := o["networks"].(type) {
+	case string:
+		if in == "none" {
+			network = ""
+		}
+	case []any:
+		for _, nic := range in {
+			if want, ok := nic.(object); ok {
+				network = str(c.find(c.kind("network", "networks"), str(want["uuid"]))["name"])
+			}
+		}
+	}
 	id, name := o["id"], o["name"]
 	clear(o)
 	maps.Copy(o, object{
@@ -86,7 +99,7 @@ func newServer(c *Cloud, o object) {
 		"OS-EXT-SRV-ATTR:instance_name": fmt.Sprintf("instance-%08x", c.serial), "OS-DCF:diskConfig": "MANUAL", "OS-SRV-USG:launched_at": nil, "OS-SRV-USG:terminated_at": nil,
 		"accessIPv4": "", "accessIPv6": "", "addresses": object{}, "config_drive": "", "created": now, "updated": now, "hostId": strings.Repeat("0", 56), "image": image,
 		"key_name": key, "metadata": metadata, "progress": 0, "security_groups": []any{object{"name": "default"}}, "tenant_id": c.project(), "user_id": "admin-user",
-		"os-extended-volumes:volumes_attached": []any{}, "locked": false, "tags": []any{}, "description": nil, "links": []any{}, "~polls": 2, "~bare": bare,
+		"os-extended-volumes:volumes_attached": []any{}, "locked": false, "tags": []any{}, "description": nil, "links": []any{}, "~polls": 2, "~network": network,
 		"adminPass": "s3cret-of-" + str(name),
 		"flavor": object{
 			"original_name": flavor["name"], "ram": flavor["ram"], "vcpus": flavor["vcpus"], "disk": flavor["disk"], "ephemeral": 0, "swap": 0, "extra_specs": object{},
@@ -111,10 +124,10 @@ func (c *Cloud) advance(k *kind, o object) {
 		delete(o, "~polls")
 		maps.Copy(o, object{"status": "ACTIVE", "OS-EXT-STS:task_state": nil, "OS-EXT-STS:vm_state": "active", "OS-EXT-STS:power_state": 1, "progress": 100})
 		delete(o, "adminPass")
-		if o["~bare"] == true {
+		if str(o["~network"]) == "" {
 			return
 		}
-		o["addresses"] = object{"private": []any{object{
+		o["addresses"] = object{str(o["~network"]): []any{object{
 			"addr": fmt.Sprintf("10.0.%d.%d", c.serial>>8&255, c.serial&255), "version": 4, "OS-EXT-IPS:type": "fixed", "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01",
 		}}}
 	case k.path == "volumes" && o["status"] == "creating":

@@ -165,9 +165,13 @@ func contains(list []string, s string) bool {
 }
 
 // Failed says that a thing went into a state of failure while it was waited for.
-type Failed struct{ Noun, Ref, State, Reason string } //nolint:errname // as NotFound
+// Text is what to say instead, where it is not the state that tells.
+type Failed struct{ Noun, Ref, State, Reason, Text string } //nolint:errname // as NotFound
 
 func (e *Failed) Error() string {
+	if e.Text != "" {
+		return e.Text
+	}
 	text := fmt.Sprintf("%s %q went into the state %s", e.Noun, e.Ref, e.State)
 	if e.Reason != "" {
 		text += ": " + e.Reason

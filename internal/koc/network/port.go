@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
@@ -376,8 +377,8 @@ func allProjects(c *command.Call) bool {
 	if c.Given("all-projects") || c.Given("project") {
 		return c.Is("all-projects")
 	}
-	switch c.Env("ALL_PROJECTS") {
-	case "1", "t", "true", "True", "TRUE", "on", "y", "yes":
+	switch strings.ToLower(strings.TrimSpace(c.Env("ALL_PROJECTS"))) {
+	case "1", "t", "true", "on", "y", "yes":
 		return !c.Compat()
 	}
 	return false

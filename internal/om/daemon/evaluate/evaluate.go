@@ -216,7 +216,7 @@ func (p *Pool) take() (object.Path, *job, instance.StatusOptions, bool) {
 func (p *Pool) evaluate(ctx context.Context, path object.Path, o instance.StatusOptions) error {
 	limited, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
-	began := time.Now()
+	began, was := time.Now(), p.status(path)
 	status, err := p.o.Evaluator.Status(limited, path, o)
 	if err != nil {
 		if ctx.Err() == nil && p.known(path) {
@@ -225,10 +225,26 @@ func (p *Pool) evaluate(ctx context.Context, path object.Path, o instance.Status
 		return fmt.Errorf("evaluate the status of %s: %w", path, err)
 	}
 	p.o.Log.Debug("evaluate status", slog.String("object", path.String()), slog.Duration("dur", time.Since(began)))
-	if !p.o.State.SetInstanceStatus(path, p.o.State.Node(), status) {
+	known, overtaken := p.o.State.RenewInstanceStatus(path, p.o.State.Node(), was, status)
+	switch {
+	case !known:
 		return fmt.Errorf("evaluate the status of %s: %w", path, ErrUnknown)
+	case overtaken:
+		return errOvertaken
 	}
 	return nil
+}
+
+// errOvertaken says that an action told the status of the instance during its
+// evaluation, which may have seen it in the midst of the action: it is made again.
+var errOvertaken = errors.New("another status came meanwhile")
+
+func (p *Pool) status(path object.Path) *cluster.InstanceStatus {
+	o := p.o.State.View().Objects[path]
+	if o == nil {
+		return nil
+	}
+	return o.Instances[p.o.State.Node()].Status
 }
 
 // ErrUnknown says that the daemon knows no such instance.
@@ -245,6 +261,10 @@ func (p *Pool) known(path object.Path) bool {
 
 func (p *Pool) finish(path object.Path, j *job, err error) {
 	p.mu.Lock()
+	if errors.Is(err, errOvertaken) {
+		j.again, j.monitored = true, false
+		j.next, j.waiters = append(j.waiters, j.next...), nil
+	}
 	done := j.waiters
 	j.running, j.waiters = false, nil
 	if j.again {

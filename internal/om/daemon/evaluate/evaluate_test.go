@@ -125,6 +125,30 @@ func TestRequestsMadeMeanwhileAreOneMoreEvaluation(t *testing.T) {
 	})
 }
 
+// An action that ends tells what it left, while an evaluation still shows the midst of it.
+func TestAnEvaluationDoesNotReplaceWhatCameMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(time.Second)
+		p, s := run(t, e, evaluate.Options{Workers: 8}, "a")
+		told := make(chan cluster.Status, 1)
+		p.Evaluate(svc("a"), func(error) { told <- s.View().Objects[svc("a")].Avail })
+		pass(500 * time.Millisecond) // virtual: half way
+		s.SetInstanceStatus(svc("a"), "n1", cluster.InstanceStatus{Avail: cluster.Down, UpdatedAt: time.Now()})
+
+		pass(time.Second) // virtual: the first evaluation has ended
+
+		if got := s.View().Objects[svc("a")].Avail; got != cluster.Down {
+			t.Errorf("status %s, want the one that came meanwhile", got)
+		}
+		pass(time.Second) // virtual: and so has the next one
+
+		if full, _ := e.count(svc("a")); full != 2 || <-told != cluster.Up || p.Busy(svc("a")) {
+			t.Errorf("%d evaluations, want another one, that is awaited", full)
+		}
+	})
+}
+
 func TestAwaitSeesAnEvaluationThatBeganAfterIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -32,9 +32,25 @@ func (s *State) SetInstanceConfig(p object.Path, node string, v cluster.Instance
 // that has no configuration is refused with false: it would outlive a deletion.
 // One that only says that nothing changed is recorded, and announced to nobody.
 func (s *State) SetInstanceStatus(p object.Path, node string, v cluster.InstanceStatus) (known bool) {
+	known, _ = s.setStatus(p, node, v, func(*cluster.InstanceStatus) bool { return true })
+	return known
+}
+
+// RenewInstanceStatus is [State.SetInstanceStatus] of what was looked at while the
+// status was the one given. Another one that came meanwhile may know more, and stays:
+// then it is overtaken.
+func (s *State) RenewInstanceStatus(p object.Path, node string, was *cluster.InstanceStatus, v cluster.InstanceStatus) (known, overtaken bool) {
+	known, set := s.setStatus(p, node, v, func(is *cluster.InstanceStatus) bool { return is == was })
+	return known, known && !set
+}
+
+func (s *State) setStatus(p object.Path, node string, v cluster.InstanceStatus, replaces func(*cluster.InstanceStatus) bool) (known, set bool) {
 	s.apply(func(c *change) {
 		i, existed := instanceOf(c, p, node)
 		if known = existed && i.Config != nil; !known {
+			return
+		}
+		if set = replaces(i.Status); !set {
 			return
 		}
 		e := event.InstanceStatusUpdated{Path: p, Node: node, Status: v}
@@ -53,7 +69,7 @@ func (s *State) SetInstanceStatus(p object.Path, node string, v cluster.Instance
 		c.emit(e)
 		c.setInstance(s.node, p, node, &i, e.Kind())
 	})
-	return known
+	return known, set
 }
 
 func sameStatus(old, v *cluster.InstanceStatus) (same, identical bool) {

@@ -50,6 +50,9 @@ func nearest(typed string, names []string) []string {
 			guesses = append(guesses, guess{name, far})
 		}
 	}
+	if begun := slices.DeleteFunc(slices.Clone(guesses), func(g guess) bool { return !strings.HasPrefix(g.name, typed) }); len(begun) > 0 {
+		guesses = begun // what was shortened too much
+	}
 	slices.SortStableFunc(guesses, func(a, b guess) int { return a.far - b.far })
 	var near []string
 	for _, g := range guesses[:min(3, len(guesses))] {

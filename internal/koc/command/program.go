@@ -179,12 +179,14 @@ func scanning(globals []Flag) *grammar {
 func (r *invocation) group(t target, globals []Flag) error {
 	many := Command{Args: []Arg{{Name: "words", Many: true, Optional: true}}}
 	v, err := Parse(&many, globals, t.args)
-	switch {
+	switch astray := len(t.words) > len(strings.Fields(t.path)); {
+	case astray && (err != nil || !v.Is("version")):
+		return r.unknownCommand(t) // whose flags are not known either
 	case err != nil:
 		return r.usage(err, t.path, nil)
 	case v.Is("version"):
 		return r.printVersion()
-	case len(t.words) > len(strings.Fields(t.path)), len(v.Texts("words")) > 0:
+	case len(v.Texts("words")) > 0:
 		return r.unknownCommand(t)
 	}
 	return r.help(t.path)

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
-	"github.com/holdfast-ops/holdfast/internal/koc/render"
 )
 
 // serverImageCommands make images of servers.
@@ -99,31 +96,7 @@ func showImage(ctx context.Context, c *command.Call, id string) error {
 	if err != nil {
 		return err
 	}
-	return c.Show(imageFields(o))
-}
-
-// imageFields are what is shown of an image: what every image has, and the rest
-// as properties.
-func imageFields(o noun.Object) []render.Field {
-	known := strings.Fields("status name container_format created_at size disk_format updated_at visibility min_disk protected id file checksum owner " +
-		"virtual_size min_ram schema")
-	var fields []render.Field
-	var rest render.Ordered
-	for _, f := range o {
-		switch {
-		case f.Value == nil || f.Name == "self" || f.Name == "location" || f.Name == "tags":
-		case slices.Contains(known, f.Name):
-			fields = append(fields, f)
-		default:
-			rest = append(rest, f)
-		}
-	}
-	fields = append(fields, render.Field{Name: "tags", Value: render.ListCell(o.Get("tags"))})
-	if len(rest) > 0 {
-		fields = append(fields, render.Field{Name: "properties", Value: render.DictCell(rest)})
-	}
-	slices.SortFunc(fields, func(a, b render.Field) int { return strings.Compare(a.Name, b.Name) })
-	return fields
+	return c.Show(noun.ImageFields(o, false))
 }
 
 func serverBackupCreate() command.Command {

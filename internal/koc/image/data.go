@@ -368,7 +368,7 @@ func runImport(ctx context.Context, c *command.Call) error {
 	if o, err = images().Get(ctx, c, o.Text("id")); err != nil {
 		return err
 	}
-	return c.Show(shown(o, false))
+	return c.Show(noun.ImageFields(o, false))
 }
 
 func imported(ctx context.Context, c *command.Call, id string, body noun.Object, wait *noun.Wait) error {

@@ -141,7 +141,7 @@ func create(ctx context.Context, c *command.Call) error {
 			return err
 		}
 	}
-	return c.Show(shown(o, false))
+	return c.Show(noun.ImageFields(o, false))
 }
 
 // createFromVolume lets the block storage service upload a volume.

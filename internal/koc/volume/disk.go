@@ -402,7 +402,7 @@ func migrateDisk() command.Command {
 					case state == "success":
 						return state, true, nil
 					case state == "error":
-						return state, false, fmt.Errorf("volume %q could not be moved to %s", id, c.Text("host"))
+						return state, false, &noun.Failed{Text: fmt.Sprintf("volume %q could not be moved to %s", id, c.Text("host"))}
 					case status == "error":
 						return state, false, &noun.Failed{Noun: n.Name, Ref: id, State: status}
 					default:
@@ -620,13 +620,13 @@ func retyped(ctx context.Context, c *command.Call, n noun.Noun, before, kind nou
 			case strings.HasPrefix(status, "error"):
 				return status, false, &noun.Failed{Noun: n.Name, Ref: id, State: status}
 			case moving == "error":
-				return status, false, fmt.Errorf("volume %q could not be moved for its new type: it has the type %s", id, has)
+				return status, false, &noun.Failed{Text: fmt.Sprintf("volume %q could not be moved for its new type: it has the type %s", id, has)}
 			case status == "retyping", moving != "" && moving != "none" && moving != "success":
 				return status, false, nil
 			case has == kind.Text("name"), has == kind.Text("id"):
 				return status, true, nil
 			default:
-				return status, false, fmt.Errorf("volume %q was not changed: it has the type %s, not %s", id, has, kind.Text("name"))
+				return status, false, &noun.Failed{Text: fmt.Sprintf("volume %q was not changed: it has the type %s, not %s", id, has, kind.Text("name"))}
 			}
 		},
 	}.Until(ctx, c)

@@ -16,7 +16,7 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(V
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## static binaries of om, ox, koc and krops-bootstrap in bin/
@@ -40,6 +40,13 @@ race: ## the same under the race detector
 lab: ## the tests that need root: real mounts, cgroups, signals; nothing may be skipped
 	@test "$$(id -u)" = 0 || { echo 'make lab needs root: its tests mount file systems and make cgroups' >&2; exit 1; }
 	HOLDFAST_FORBID_SKIP=1 go test -tags lab ./...
+
+# The cloud is its own (CLOUD_DIR) and stays, so the next run begins sooner; test/koc/lab/cloud-down stops it.
+.PHONY: lab-openstack
+lab-openstack: ## koc against a real OpenStack, beside the openstack client; needs root and Debian
+	test/koc/lab/cloud-up
+	test/koc/lab/seed
+	HOLDFAST_FORBID_SKIP=1 go test -count=1 -timeout 40m -tags lab_openstack ./test/koc/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn, FUZZTIME=10s each

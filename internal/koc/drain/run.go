@@ -112,7 +112,7 @@ func (r *Runner) unmoved(s Step) Result {
 	case s.Skip != "":
 		return Result{s.Server, Skipped, s.Skip}
 	case s.Later:
-		return Result{s.Server, Left, fmt.Sprintf("%d servers are enough (--max-servers)", r.Limit)}
+		return Result{s.Server, Left, fmt.Sprintf("left for another run: --max-servers %d", r.Limit)}
 	case r.DryRun:
 		return Result{s.Server, WouldMove, ""}
 	}

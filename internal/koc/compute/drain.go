@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/progress"
@@ -270,29 +269,21 @@ func (m *hostMover) Confirm(ctx context.Context, id string) error {
 	return m.act(ctx, id, "confirmResize", nil)
 }
 
-// Reason implements [drain.Cloud]: it is the last line of what the newest action
-// of the server failed with.
+// Reason implements [drain.Cloud]: it is what the newest action of the server
+// failed with. Nova tells that from microversion 2.84 on.
 func (m *hostMover) Reason(ctx context.Context, id string) string {
 	list, err := m.ask(ctx, cloud.Request{Path: serverPath(id, "os-instance-actions"), Query: url.Values{"limit": {"1"}}})
 	if err != nil || len(list.Objects("instanceActions")) == 0 {
 		return ""
 	}
-	last := list.Objects("instanceActions")[0]
-	answer, err := m.ask(ctx, cloud.Request{Path: serverPath(id, "os-instance-actions", last.Text("request_id"))})
-	if err != nil {
-		return last.Text("message")
-	}
-	for _, event := range answer.Object("instanceAction").Objects("events") {
-		if event.Text("result") != "Error" {
-			continue
-		}
-		if why := event.Text("details"); why != "" {
-			return render.Plain(why)
-		}
-		lines := strings.Split(strings.TrimSpace(event.Text("traceback")), "\n")
-		if why := strings.TrimSpace(lines[len(lines)-1]); why != "" {
-			return render.Plain(why)
+	request := list.Objects("instanceActions")[0].Text("request_id")
+	var answer noun.Object
+	if err := m.Default("2.84").Do(ctx, cloud.Request{Path: serverPath(id, "os-instance-actions", request), Into: &answer}); err == nil {
+		for _, event := range answer.Object("instanceAction").Objects("events") {
+			if why := event.Text("details"); why != "" && event.Text("result") == "Error" {
+				return render.Plain(why)
+			}
 		}
 	}
-	return last.Text("message")
+	return fmt.Sprintf("nova gave up (request %s)", request)
 }

@@ -25,27 +25,7 @@ func floatingIPArg(verb string) command.Arg {
 func floatingIPCommands() []command.Entry {
 	n := floatingIPs()
 	return []command.Entry{
-		{Name: "floating ip create", Build: n.Create(tagged(n, extra(noun.Writing{
-			Short: "Create a floating ip",
-			Args:  []command.Arg{{Name: "<network>", Help: "External network to take the address from, by name or id", Complete: "network"}},
-			Fields: slices.Concat([]noun.Field{
-				subnets().Reference("subnet", "<subnet>", "subnet_id", "Subnet to take the address from, by name or id"),
-				ports().Reference("port", "<port>", "port_id", "Port that the address leads to, by name or id"),
-				noun.String("floating-ip-address", "<ip-address>", "", "Take this address"),
-				noun.String("fixed-ip-address", "<ip-address>", "", "Address of the port that the floating one leads to, when it has several"),
-				qosPolicies().Reference("qos-policy", "<qos-policy>", "qos_policy_id", "QoS policy of the address, by name or id"),
-				description("new floating ip"),
-			}, noun.InProject("Project that owns the floating ip"), []noun.Field{
-				noun.String("dns-domain", "<dns-domain>", "", "Domain of the name of the address in the DNS"),
-				noun.String("dns-name", "<dns-name>", "", "Name of the address in the DNS"),
-			}),
-			Body: func(ctx context.Context, c *command.Call, body *noun.Object, _ noun.Object) error {
-				id, err := networks().Resolve(ctx, c, c.Text("<network>"))
-				body.Set("floating_network_id", id)
-				return err
-			},
-			Shown: shownFloatingIP(func(v any) any { return v }),
-		})))},
+		{Name: "floating ip create", Build: createFloatingIP},
 		{Name: "floating ip delete", Build: n.Delete(noun.Deleting{
 			Short: "Delete floating ips",
 			Arg:   command.Arg{Name: "<floating-ip>", Help: "Floating ips to delete, by address or id", Many: true, Complete: n.Name},
@@ -112,6 +92,40 @@ func floatingIPCommands() []command.Entry {
 			},
 		})))},
 	}
+}
+
+// createFloatingIP shows the subnet that was asked for: the service does not tell it.
+func createFloatingIP() command.Command {
+	n := floatingIPs()
+	var subnet any
+	return n.Create(tagged(n, extra(noun.Writing{
+		Short: "Create a floating ip",
+		Args:  []command.Arg{{Name: "<network>", Help: "External network to take the address from, by name or id", Complete: "network"}},
+		Fields: slices.Concat([]noun.Field{
+			subnets().Reference("subnet", "<subnet>", "subnet_id", "Subnet to take the address from, by name or id"),
+			ports().Reference("port", "<port>", "port_id", "Port that the address leads to, by name or id"),
+			noun.String("floating-ip-address", "<ip-address>", "", "Take this address"),
+			noun.String("fixed-ip-address", "<ip-address>", "", "Address of the port that the floating one leads to, when it has several"),
+			qosPolicies().Reference("qos-policy", "<qos-policy>", "qos_policy_id", "QoS policy of the address, by name or id"),
+			description("new floating ip"),
+		}, noun.InProject("Project that owns the floating ip"), []noun.Field{
+			noun.String("dns-domain", "<dns-domain>", "", "Domain of the name of the address in the DNS"),
+			noun.String("dns-name", "<dns-name>", "", "Name of the address in the DNS"),
+		}),
+		Body: func(ctx context.Context, c *command.Call, body *noun.Object, _ noun.Object) error {
+			subnet = body.Get("subnet_id")
+			id, err := networks().Resolve(ctx, c, c.Text("<network>"))
+			body.Set("floating_network_id", id)
+			return err
+		},
+		Then: func(_ context.Context, _ *command.Call, o noun.Object) (noun.Object, error) {
+			if o.Get("subnet_id") == nil {
+				o.Set("subnet_id", subnet)
+			}
+			return o, nil
+		},
+		Shown: shownFloatingIP(func(v any) any { return v }),
+	})))()
 }
 
 // shownFloatingIP are the fields of a floating address. Upstream shows the details

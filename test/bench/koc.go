@@ -29,8 +29,8 @@ func kocs(ctx context.Context, b bench) ([]row, error) {
 	if err != nil {
 		return rows, err
 	}
-	real, err := kocReal(ctx, koc)
-	return append(rows, real...), err
+	live, err := kocReal(ctx, koc)
+	return append(rows, live...), err
 }
 
 func kocStart(ctx context.Context, b bench, koc string) ([]row, error) {
@@ -100,7 +100,8 @@ func kocLists(ctx context.Context, koc string) (rows []row, err error) {
 const openstack = "/usr/bin/openstack"
 
 func kocReal(ctx context.Context, koc string) ([]row, error) {
-	if _, err := os.Stat(openstack); err != nil || os.Getenv("OS_CLOUD") == "" {
+	_, err := os.Stat(openstack)
+	if installed := err == nil; !installed || os.Getenv("OS_CLOUD") == "" {
 		return []row{{"koc beside the openstack client", "not measured: no OS_CLOUD, or no " + openstack, "100x less"}}, nil
 	}
 	var ours, theirs []cost
@@ -119,7 +120,9 @@ func kocReal(ctx context.Context, koc string) ([]row, error) {
 		}
 	}
 	o, t := median(ours), median(theirs)
-	times := func(a, b time.Duration) string { return strconv.FormatFloat(float64(a)/float64(max(b, 1)), 'f', 0, 64) + "x" }
+	times := func(a, b time.Duration) string {
+		return strconv.FormatFloat(float64(a)/float64(max(b, 1)), 'f', 0, 64) + "x"
+	}
 	return []row{
 		{"openstack server list, a real cloud", fmt.Sprintf("%s processor, %s wall, %s", milliseconds(t.cpu), milliseconds(t.wall), megabytes(t.rss)), "-"},
 		{"koc server list, the same", fmt.Sprintf("%s processor (%s less), %s wall, %s", milliseconds(o.cpu), times(t.cpu, o.cpu), milliseconds(o.wall), megabytes(o.rss)), "100x less"},

@@ -103,7 +103,7 @@ func TestANamedCloud(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			session := configured(t, files, c.env, c.set...)
-			if _, err := session.Settings(); err != nil {
+			if _, err := session.Settings(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 
@@ -138,7 +138,7 @@ func TestACloudThatIsAmiss(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 
-			_, err := configured(t, c.files, c.env, c.set...).Settings()
+			_, err := configured(t, c.files, c.env, c.set...).Settings(t.Context())
 
 			wants(t, err, c.want...)
 		})
@@ -170,7 +170,7 @@ func TestWhereCloudsAreLookedFor(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 
-			if got := configured(t, c.files, c.env).Setting("username"); got != c.want {
+			if got := configured(t, c.files, c.env).Setting(t.Context(), "username"); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -181,7 +181,7 @@ func TestSettingsSayWhereTheyComeFrom(t *testing.T) {
 	t.Parallel()
 	session := newFake().open(openrc("OS_COMPUTE_API_VERSION", "2.1"), typed("region_name", "r"))
 
-	all, err := session.Settings()
+	all, err := session.Settings(t.Context())
 
 	got := map[string]string{}
 	for _, s := range all {
@@ -211,8 +211,8 @@ func TestAProfileThatIsServed(t *testing.T) {
 
 	session := f.open(map[string]string{"OS_CLIENT_CONFIG_FILE": file})
 
-	if got := session.Setting("auth_url") + " " + session.Region() + " " + session.Setting("username"); got != "http://v.test r9 u" {
-		_, err := session.Settings()
+	if got := session.Setting(t.Context(), "auth_url") + " " + session.Region(t.Context()) + " " + session.Setting("username"); got != "http://v.test r9 u" {
+		_, err := session.Settings(t.Context())
 		t.Error(got, err)
 	}
 }
@@ -246,7 +246,7 @@ func FuzzCloudsYAML(f *testing.F) {
 		// Whatever it says, reading it ends, and without a panic.
 		for _, name := range []string{"", "one", "x"} {
 			session := newFake().open(map[string]string{"OS_CLIENT_CONFIG_FILE": file, "OS_CLIENT_SECURE_FILE": file, "OS_CLIENT_VENDOR_FILE": file, "OS_CLOUD": name})
-			all, err := session.Settings()
+			all, err := session.Settings(t.Context())
 			for _, s := range all {
 				if err == nil && (s.Name == "" || s.Value == "" || s.Source == "") {
 					t.Errorf("setting %+v", s)

@@ -90,8 +90,8 @@ func (c *Cloud) start(ctx context.Context) error {
 }
 
 // Settings returns every effective setting, sorted by its name.
-func (c *Cloud) Settings() ([]Setting, error) {
-	if err := c.start(context.Background()); err != nil {
+func (c *Cloud) Settings(ctx context.Context) ([]Setting, error) {
+	if err := c.start(ctx); err != nil {
 		return nil, err
 	}
 	return c.settings.sorted(), nil
@@ -99,15 +99,15 @@ func (c *Cloud) Settings() ([]Setting, error) {
 
 // Setting returns one setting by its name in clouds.yaml, "" when it has no
 // value or the settings cannot be read.
-func (c *Cloud) Setting(name string) string {
-	if c.start(context.Background()) != nil {
+func (c *Cloud) Setting(ctx context.Context, name string) string {
+	if c.start(ctx) != nil {
 		return ""
 	}
 	return c.settings.text(name)
 }
 
 // Region is the name of the region, "" for the first of the catalogue.
-func (c *Cloud) Region() string { return c.Setting("region_name") }
+func (c *Cloud) Region(ctx context.Context) string { return c.Setting(ctx, "region_name") }
 
 // Close ends the session: it prints the sum of the timings.
 func (c *Cloud) Close() {

@@ -274,8 +274,12 @@ func (c *Cloud) catalog() []any {
 	project, _ := c.find(c.kind("identity", "projects"), Project)["id"].(string)
 	var out []any
 	for _, s := range [][3]string{
-		{"identity", "keystone", "/identity/v3"}, {"compute", "nova", "/compute/v2.1"}, {"network", "neutron", "/network"},
-		{"image", "glance", "/image"}, {"volumev3", "cinderv3", "/volume/v3/" + project}, {"placement", "placement", "/placement"},
+		{"identity", "keystone", "/identity/v3"},
+		{"compute", "nova", "/compute/v2.1"},
+		{"network", "neutron", "/network"},
+		{"image", "glance", "/image"},
+		{"volumev3", "cinderv3", "/volume/v3/" + project},
+		{"placement", "placement", "/placement"},
 	} {
 		if c.missing[s[0]] {
 			continue

@@ -143,8 +143,10 @@ func kinds() []*kind {
 		}},
 		{service: "volume", path: "snapshots", key: "snapshot", name: "snapshot", detail: "detail", params: []string{"all_tenants"}, fill: func(c *Cloud, o object) {
 			delete(o, "force")
-			defaults(o, object{"status": "available", "size": 1, "metadata": object{}, "created_at": now, "updated_at": now, "description": nil, "user_id": "admin-user",
-				"os-extended-snapshot-attributes:progress": "100%", "os-extended-snapshot-attributes:project_id": c.project()})
+			defaults(o, object{
+				"status": "available", "size": 1, "metadata": object{}, "created_at": now, "updated_at": now, "description": nil, "user_id": "admin-user",
+				"os-extended-snapshot-attributes:progress": "100%", "os-extended-snapshot-attributes:project_id": c.project(),
+			})
 		}},
 		{service: "volume", path: "types", key: "volume_type", name: "volume type", params: []string{"is_public"}, fill: func(_ *Cloud, o object) {
 			defaults(o, object{"description": nil, "extra_specs": object{}, "is_public": true, "os-volume-type-access:is_public": true, "qos_specs_id": nil})

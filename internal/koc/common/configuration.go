@@ -18,8 +18,8 @@ func configurationShow() command.Command {
 		},
 		Exclusive: []string{"mask unmask"},
 		Output:    command.Shown,
-		Run: func(_ context.Context, c *command.Call) error {
-			settings, err := c.Cloud.Settings()
+		Run: func(ctx context.Context, c *command.Call) error {
+			settings, err := c.Cloud.Settings(ctx)
 			if err != nil {
 				return err
 			}

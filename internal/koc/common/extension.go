@@ -99,8 +99,12 @@ func extensionShow() command.Command {
 				return err
 			}
 			fields := []render.Field{
-				{Name: "alias", Value: o.Get("alias")}, {Name: "description", Value: o.Get("description")}, {Name: "id", Value: o.Get("alias")},
-				{Name: "links", Value: o.Get("links")}, {Name: "name", Value: o.Get("name")}, {Name: "updated_at", Value: o.Get("updated")},
+				{Name: "alias", Value: o.Get("alias")},
+				{Name: "description", Value: o.Get("description")},
+				{Name: "id", Value: o.Get("alias")},
+				{Name: "links", Value: o.Get("links")},
+				{Name: "name", Value: o.Get("name")},
+				{Name: "updated_at", Value: o.Get("updated")},
 			}
 			if c.Compat() {
 				location, err := noun.Location(ctx, c)

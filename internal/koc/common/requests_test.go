@@ -71,9 +71,11 @@ func TestCommandsSendWhatTheyShould(t *testing.T) {
 			| az1       | available     |
 			| az2       | not available |
 			+-----------+---------------+`},
-		{Line: "availability zone list --compute --long -f value", API: `GET compute /os-availability-zone/detail
+		{
+			Line: "availability zone list --compute --long -f value", API: `GET compute /os-availability-zone/detail
 			= {"availabilityZoneInfo":[{"zoneName":"az1","zoneState":{"available":true},"hosts":{"h1":{"nova-compute":{"available":true,"active":true,"updated_at":"T"},"x":{"available":false,"active":false,"updated_at":null}}}}]}`,
-			Out: "az1\tavailable\t\th1\tnova-compute\tenabled :-) T\naz1\tavailable\t\th1\tx\tdisabled XXX None"},
+			Out: "az1\tavailable\t\th1\tnova-compute\tenabled :-) T\naz1\tavailable\t\th1\tx\tdisabled XXX None",
+		},
 		{Line: "availability zone list --volume --network --long -f value", API: `
 			GET volume /os-availability-zone
 			= {"availabilityZoneInfo":[{"zoneName":"nova","zoneState":{"available":true}}]}

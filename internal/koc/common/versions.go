@@ -89,8 +89,13 @@ func runVersions(ctx context.Context, c *command.Call) error {
 		}
 	}
 	return c.List([]render.Column{
-		{Title: "Region Name"}, {Title: "Service Type"}, {Title: "Version"}, {Title: "Status"}, {Title: "Endpoint"},
-		{Title: "Min Microversion"}, {Title: "Max Microversion"},
+		{Title: "Region Name"},
+		{Title: "Service Type"},
+		{Title: "Version"},
+		{Title: "Status"},
+		{Title: "Endpoint"},
+		{Title: "Min Microversion"},
+		{Title: "Max Microversion"},
 	}, render.Rows(rows))
 }
 
@@ -107,7 +112,7 @@ func versionsOf(ctx context.Context, c *command.Call, e endpoint) ([][]any, erro
 		return nil, err
 	}
 	list := o.Objects("versions")
-	if list == nil || len(list) == 0 {
+	if len(list) == 0 {
 		list = o.Objects("versions.values")
 	}
 	var rows [][]any

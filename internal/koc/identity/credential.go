@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,8 @@ func credentialList() command.Command {
 	return credentials().List(noun.Listing{
 		Short: "List credentials",
 		Flags: []command.Flag{
-			{Name: "user", Value: "<user>", Help: "List the credentials of this user, by name or id", Complete: "user"}, userDomainFlag(),
+			{Name: "user", Value: "<user>", Help: "List the credentials of this user, by name or id", Complete: "user"},
+			userDomainFlag(),
 			{Name: "type", Value: "<type>", Help: "List the credentials of this type"},
 		},
 		Query: func(ctx context.Context, c *command.Call, q url.Values) error {
@@ -308,21 +310,12 @@ func roleRefs(ctx context.Context, c *command.Call, refs []string) ([]any, error
 		if tokenErr != nil {
 			return nil, tokenErr
 		}
-		if noun.IsNotFound(err) || !contains(token.Roles, ref) {
+		if noun.IsNotFound(err) || !slices.Contains(token.Roles, ref) {
 			return nil, err
 		}
 		out = append(out, render.Ordered{{Name: "name", Value: ref}})
 	}
 	return out, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, item := range list {
-		if item == s {
-			return true
-		}
-	}
-	return false
 }
 
 // jsonOrFile is a JSON text, or the text of a file of it.
@@ -376,7 +369,10 @@ func appCredList() command.Command {
 				return err
 			}
 			return noun.PrintList(c, []noun.Column{
-				{Title: "ID", Attr: "id"}, {Title: "Name", Attr: "name"}, {Title: "Project ID", Attr: "project_id"}, {Title: "Description", Attr: "description"},
+				{Title: "ID", Attr: "id"},
+				{Title: "Name", Attr: "name"},
+				{Title: "Project ID", Attr: "project_id"},
+				{Title: "Description", Attr: "description"},
 				{Title: "Expires At", Attr: "expires_at", Cell: render.StampCell},
 			}, n.All(ctx, c, nil))
 		},

@@ -74,7 +74,7 @@ func providerCreate() command.Command {
 				return err
 			}
 			if c.Given("domain") {
-				id, err := toDomain(ctx, c, "domain")
+				id, err := domainID(ctx, c)
 				if err != nil {
 					return err
 				}
@@ -250,7 +250,8 @@ func serviceProviderCreate() command.Command {
 			{Name: "auth-url", Value: "<auth-url>", Required: true, Help: "Address at which it authenticates users of ours"},
 			{Name: "description", Value: "<description>", Help: "What it is"},
 			{Name: "service-provider-url", Value: "<sp-url>", Required: true, Help: "Address to which our assertions go"},
-			{Name: "enable", Help: "Enable the service provider (the default)"}, {Name: "disable", Help: "Disable the service provider"},
+			{Name: "enable", Help: "Enable the service provider (the default)"},
+			{Name: "disable", Help: "Disable the service provider"},
 		},
 		Exclusive: []string{"enable disable"}, Output: command.Created,
 		Run: func(ctx context.Context, c *command.Call) error {

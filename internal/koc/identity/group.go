@@ -22,7 +22,7 @@ func groupCreate() command.Command {
 			name := c.Text("<group-name>")
 			body := noun.Object{{Name: "name", Value: name}}
 			if c.Given("domain") {
-				id, err := toDomain(ctx, c, "domain")
+				id, err := domainID(ctx, c)
 				if err != nil {
 					return err
 				}
@@ -61,7 +61,9 @@ func groupList() command.Command {
 			return "/users/" + id + "/groups", err
 		},
 		Columns: []noun.Column{
-			{Title: "ID", Attr: "id"}, {Title: "Name", Attr: "name"}, {Title: "Domain ID", Attr: "domain_id", Long: true},
+			{Title: "ID", Attr: "id"},
+			{Title: "Name", Attr: "name"},
+			{Title: "Domain ID", Attr: "domain_id", Long: true},
 			{Title: "Description", Attr: "description", Long: true},
 		},
 	})()

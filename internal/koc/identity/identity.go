@@ -207,9 +207,9 @@ func inDomain(ctx context.Context, c *command.Call, q url.Values) error {
 	return err
 }
 
-// toDomain writes the id of the domain that a flag names.
-func toDomain(ctx context.Context, c *command.Call, flag string) (any, error) {
-	return noun.Domain().In(ctx, c, c.Text(flag), "")
+// domainID is the id of the domain that --domain names.
+func domainID(ctx context.Context, c *command.Call) (string, error) {
+	return noun.Domain().In(ctx, c, c.Text("domain"), "")
 }
 
 // createOrShow creates a thing; when its name is taken and --or-show was given, it

@@ -15,6 +15,7 @@ import (
 // for all projects, a limit is that of one.
 
 func limits() noun.Noun { return thing("limit", "/limits", "limit", "") }
+
 func registered() noun.Noun {
 	return thing("registered limit", "/registered_limits", "registered_limit", "")
 }
@@ -101,8 +102,13 @@ func limitList() command.Command {
 		Short:   "List the limits of projects",
 		Filters: append(limitFilters(), noun.Project().Reference("project", "<project>", "project_id", "List those of this project, by name or id")),
 		Columns: []noun.Column{
-			{Title: "ID", Attr: "id"}, {Title: "Project ID", Attr: "project_id"}, {Title: "Service ID", Attr: "service_id"}, {Title: "Resource Name", Attr: "resource_name"},
-			{Title: "Resource Limit", Attr: "resource_limit"}, {Title: "Description", Attr: "description"}, {Title: "Region ID", Attr: "region_id"},
+			{Title: "ID", Attr: "id"},
+			{Title: "Project ID", Attr: "project_id"},
+			{Title: "Service ID", Attr: "service_id"},
+			{Title: "Resource Name", Attr: "resource_name"},
+			{Title: "Resource Limit", Attr: "resource_limit"},
+			{Title: "Description", Attr: "description"},
+			{Title: "Region ID", Attr: "region_id"},
 		},
 	})()
 }
@@ -166,8 +172,12 @@ func registeredList() command.Command {
 	return registered().List(noun.Listing{
 		Short: "List default limits", Filters: limitFilters(),
 		Columns: []noun.Column{
-			{Title: "ID", Attr: "id"}, {Title: "Service ID", Attr: "service_id"}, {Title: "Resource Name", Attr: "resource_name"}, {Title: "Default Limit", Attr: "default_limit"},
-			{Title: "Description", Attr: "description"}, {Title: "Region ID", Attr: "region_id"},
+			{Title: "ID", Attr: "id"},
+			{Title: "Service ID", Attr: "service_id"},
+			{Title: "Resource Name", Attr: "resource_name"},
+			{Title: "Default Limit", Attr: "default_limit"},
+			{Title: "Description", Attr: "description"},
+			{Title: "Region ID", Attr: "region_id"},
 		},
 	})()
 }

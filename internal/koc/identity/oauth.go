@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha1" //nolint:gosec // what OAuth 1.0a signs with
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -115,10 +116,12 @@ func (s signing) exchange(ctx context.Context, c *command.Call, path string) ([]
 	}
 	values, err := url.ParseQuery(string(text))
 	if err != nil || values.Get("oauth_token") == "" {
-		return nil, fmt.Errorf("the identity service answered without a token")
+		return nil, errors.New("the identity service answered without a token")
 	}
 	fields := []render.Field{
-		{Name: "expires", Value: values.Get("oauth_expires_at")}, {Name: "id", Value: values.Get("oauth_token")}, {Name: "key", Value: values.Get("oauth_token")},
+		{Name: "expires", Value: values.Get("oauth_expires_at")},
+		{Name: "id", Value: values.Get("oauth_token")},
+		{Name: "key", Value: values.Get("oauth_token")},
 		{Name: "secret", Value: values.Get("oauth_token_secret")},
 	}
 	slices.SortFunc(fields, func(a, b render.Field) int { return cmp.Compare(a.Name, b.Name) })

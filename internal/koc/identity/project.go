@@ -58,7 +58,7 @@ func projectCreate() command.Command {
 				return err
 			}
 			if c.Given("domain") {
-				id, err := toDomain(ctx, c, "domain")
+				id, err := domainID(ctx, c)
 				if err != nil {
 					return err
 				}
@@ -92,8 +92,11 @@ func projectDelete() command.Command {
 
 func projectColumns() []noun.Column {
 	return []noun.Column{
-		{Title: "ID", Attr: "id"}, {Title: "Name", Attr: "name"}, {Title: "Domain ID", Attr: "domain_id", Long: true},
-		{Title: "Description", Attr: "description", Long: true}, {Title: "Enabled", Attr: "enabled", Long: true},
+		{Title: "ID", Attr: "id"},
+		{Title: "Name", Attr: "name"},
+		{Title: "Domain ID", Attr: "domain_id", Long: true},
+		{Title: "Description", Attr: "description", Long: true},
+		{Title: "Enabled", Attr: "enabled", Long: true},
 	}
 }
 

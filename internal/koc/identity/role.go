@@ -28,7 +28,7 @@ func roleCreate() command.Command {
 			name := c.Text("<role-name>")
 			body := noun.Object{{Name: "name", Value: name}}
 			if c.Given("domain") {
-				id, err := toDomain(ctx, c, "domain")
+				id, err := domainID(ctx, c)
 				if err != nil {
 					return err
 				}
@@ -114,11 +114,11 @@ func grantPath(ctx context.Context, c *command.Call, strict bool) (string, error
 	case c.Given("system"):
 		scope = "/system"
 	case c.Given("domain"):
-		id, err := toDomain(ctx, c, "domain")
+		id, err := domainID(ctx, c)
 		if err != nil {
 			return "", err
 		}
-		scope = "/domains/" + noun.Text(id)
+		scope = "/domains/" + id
 	case c.Given("project"):
 		id, err := noun.ProjectID(ctx, c)
 		if err != nil {
@@ -256,7 +256,9 @@ func assignmentQuery(ctx context.Context, c *command.Call) (url.Values, error) {
 		flag, domain, name string
 		noun               noun.Noun
 	}{
-		{"role", "role-domain", "role.id", noun.Role()}, {"user", "user-domain", "user.id", noun.User()}, {"group", "group-domain", "group.id", noun.Group()},
+		{"role", "role-domain", "role.id", noun.Role()},
+		{"user", "user-domain", "user.id", noun.User()},
+		{"group", "group-domain", "group.id", noun.Group()},
 		{"project", "project-domain", "scope.project.id", noun.Project()},
 	} {
 		if !c.Given(part.flag) {
@@ -269,11 +271,11 @@ func assignmentQuery(ctx context.Context, c *command.Call) (url.Values, error) {
 		q.Set(part.name, id)
 	}
 	if c.Given("domain") {
-		id, err := toDomain(ctx, c, "domain")
+		id, err := domainID(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		q.Set("scope.domain.id", noun.Text(id))
+		q.Set("scope.domain.id", id)
 	}
 	if c.Is("auth-user") && !c.Given("user") {
 		t, err := token()
@@ -362,8 +364,10 @@ func impliedList() command.Command {
 		Run: func(ctx context.Context, c *command.Call) error {
 			n := noun.Noun{Name: "inference", Service: "identity", Path: "/role_inferences", Key: "role_inference"}
 			columns := []noun.Column{
-				{Title: "Prior Role ID", Attr: "prior_role.id"}, {Title: "Prior Role Name", Attr: "prior_role.name"},
-				{Title: "Implied Role ID", Attr: "implied.id"}, {Title: "Implied Role Name", Attr: "implied.name"},
+				{Title: "Prior Role ID", Attr: "prior_role.id"},
+				{Title: "Prior Role Name", Attr: "prior_role.name"},
+				{Title: "Implied Role ID", Attr: "implied.id"},
+				{Title: "Implied Role Name", Attr: "implied.name"},
 			}
 			return noun.PrintList(c, columns, func(yield func(noun.Object, error) bool) {
 				for rule, err := range n.All(ctx, c, nil) {

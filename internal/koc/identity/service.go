@@ -76,8 +76,11 @@ func serviceList() command.Command {
 	return services().List(noun.Listing{
 		Short: "List the services of the catalogue",
 		Columns: []noun.Column{
-			{Title: "ID", Attr: "id"}, {Title: "Name", Attr: "name", Cell: orEmpty}, {Title: "Type", Attr: "type"},
-			{Title: "Description", Attr: "description", Long: true, Cell: orEmpty}, {Title: "Enabled", Attr: "enabled", Long: true},
+			{Title: "ID", Attr: "id"},
+			{Title: "Name", Attr: "name", Cell: orEmpty},
+			{Title: "Type", Attr: "type"},
+			{Title: "Description", Attr: "description", Long: true, Cell: orEmpty},
+			{Title: "Enabled", Attr: "enabled", Long: true},
 		},
 	})()
 }
@@ -138,7 +141,8 @@ func endpointCreate() command.Command {
 		},
 		Flags: []command.Flag{
 			{Name: "region", Value: "<region-id>", Help: "Region of the endpoint", Complete: "region"},
-			{Name: "enable", Help: "Enable the endpoint (the default)"}, {Name: "disable", Help: "Disable the endpoint"},
+			{Name: "enable", Help: "Enable the endpoint (the default)"},
+			{Name: "disable", Help: "Disable the endpoint"},
 			{Name: "description", Value: "<description>", Koc: true, Help: "What the endpoint is"},
 		},
 		Exclusive: []string{"enable disable"}, Output: command.Created,
@@ -148,7 +152,9 @@ func endpointCreate() command.Command {
 				return err
 			}
 			body := noun.Object{
-				{Name: "service_id", Value: service.Get("id")}, {Name: "url", Value: c.Text("<url>")}, {Name: "interface", Value: c.Text("<interface>")},
+				{Name: "service_id", Value: service.Get("id")},
+				{Name: "url", Value: c.Text("<url>")},
+				{Name: "interface", Value: c.Text("<interface>")},
 				{Name: "enabled", Value: !c.Is("disable")},
 			}
 			if c.Given("region") {
@@ -226,8 +232,13 @@ func runEndpointList(ctx context.Context, c *command.Call) error {
 		known[s.Text("id")] = s
 	}
 	return noun.PrintList(c, []noun.Column{
-		{Title: "ID", Attr: "id"}, {Title: "Region", Attr: "region"}, {Title: "Service Name", Attr: "service_name"}, {Title: "Service Type", Attr: "service_type"},
-		{Title: "Enabled", Attr: "enabled"}, {Title: "Interface", Attr: "interface"}, {Title: "URL", Attr: "url"},
+		{Title: "ID", Attr: "id"},
+		{Title: "Region", Attr: "region"},
+		{Title: "Service Name", Attr: "service_name"},
+		{Title: "Service Type", Attr: "service_type"},
+		{Title: "Enabled", Attr: "enabled"},
+		{Title: "Interface", Attr: "interface"},
+		{Title: "URL", Attr: "url"},
 	}, func(yield func(noun.Object, error) bool) {
 		for o, err := range n.All(ctx, c, q) {
 			if err == nil {

@@ -144,8 +144,11 @@ func trustCreate() command.Command {
 				return err
 			}
 			body := noun.Object{
-				{Name: "trustor_user_id", Value: trustor}, {Name: "trustee_user_id", Value: trustee}, {Name: "project_id", Value: project},
-				{Name: "impersonation", Value: c.Is("impersonate")}, {Name: "roles", Value: roles},
+				{Name: "trustor_user_id", Value: trustor},
+				{Name: "trustee_user_id", Value: trustee},
+				{Name: "project_id", Value: project},
+				{Name: "impersonation", Value: c.Is("impersonate")},
+				{Name: "roles", Value: roles},
 			}
 			if c.Given("expiration") {
 				at, err := moment(c)
@@ -173,8 +176,12 @@ func trustList() command.Command {
 	return trusts().List(noun.Listing{
 		Short: "List loans of roles",
 		Columns: []noun.Column{
-			{Title: "ID", Attr: "id"}, {Title: "Expires At", Attr: "expires_at", Cell: render.StampCell}, {Title: "Impersonation", Attr: "impersonation"},
-			{Title: "Project ID", Attr: "project_id"}, {Title: "Trustee User ID", Attr: "trustee_user_id"}, {Title: "Trustor User ID", Attr: "trustor_user_id"},
+			{Title: "ID", Attr: "id"},
+			{Title: "Expires At", Attr: "expires_at", Cell: render.StampCell},
+			{Title: "Impersonation", Attr: "impersonation"},
+			{Title: "Project ID", Attr: "project_id"},
+			{Title: "Trustee User ID", Attr: "trustee_user_id"},
+			{Title: "Trustor User ID", Attr: "trustor_user_id"},
 		},
 	})()
 }

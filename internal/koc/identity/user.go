@@ -75,7 +75,7 @@ func userCreate() command.Command {
 			name := c.Text("<name>")
 			body := noun.Object{{Name: "name", Value: name}, {Name: "enabled", Value: true}}
 			if c.Given("domain") {
-				id, err := toDomain(ctx, c, "domain")
+				id, err := domainID(ctx, c)
 				if err != nil {
 					return err
 				}
@@ -108,9 +108,13 @@ func userDelete() command.Command {
 
 func userColumns() []noun.Column {
 	return []noun.Column{
-		{Title: "ID", Attr: "id"}, {Title: "Name", Attr: "name"}, {Title: "Project", Attr: "default_project_id", Long: true, Cell: orEmpty},
-		{Title: "Domain", Attr: "domain_id", Long: true}, {Title: "Description", Attr: "description", Long: true, Cell: orEmpty},
-		{Title: "Email", Attr: "email", Long: true, Cell: orEmpty}, {Title: "Enabled", Attr: "enabled", Long: true},
+		{Title: "ID", Attr: "id"},
+		{Title: "Name", Attr: "name"},
+		{Title: "Project", Attr: "default_project_id", Long: true, Cell: orEmpty},
+		{Title: "Domain", Attr: "domain_id", Long: true},
+		{Title: "Description", Attr: "description", Long: true, Cell: orEmpty},
+		{Title: "Email", Attr: "email", Long: true, Cell: orEmpty},
+		{Title: "Enabled", Attr: "enabled", Long: true},
 	}
 }
 

@@ -51,30 +51,50 @@ func (s *source) Close() {
 // open opens the data that the command line names: a file, or standard input when
 // that is no terminal. It is nil when there is none.
 func open(c *command.Call) (*source, error) {
-	name := c.Text("file")
-	if name == "" || name == "-" {
+	switch name := c.Text("file"); name {
+	case "":
+		if c.Streams.InTTY || nothing(c.Streams.In) {
+			return nil, nil //nolint:nilnil // no data is no error
+		}
+		return input(c)
+	case "-":
 		if c.Streams.InTTY {
-			if name == "-" {
-				return nil, command.Reject("--file -: standard input is a terminal: redirect the data into it")
-			}
-			return nil, nil
+			return nil, command.Reject("--file -: standard input is a terminal: redirect the data into it")
 		}
-		if in, ok := c.Streams.In.(*os.File); ok && name == "" {
-			info, err := in.Stat()
-			if err != nil || info.Mode()&os.ModeCharDevice != 0 || info.Mode().IsRegular() && info.Size() == 0 {
-				return nil, nil // /dev/null, or nothing
-			}
+		data, err := input(c)
+		if err == nil && data == nil {
+			err = errors.New("standard input is empty: there is no data to upload")
 		}
-		first := make([]byte, 1)
-		n, err := io.ReadFull(c.Streams.In, first)
-		if n == 0 {
-			if name == "-" && errors.Is(err, io.EOF) {
-				return nil, errors.New("standard input is empty: there is no data to upload")
-			}
-			return nil, nil
-		}
-		return &source{Reader: io.MultiReader(bytes.NewReader(first), c.Streams.In), name: "standard input"}, nil
+		return data, err
+	default:
+		return openFile(name)
 	}
+}
+
+// nothing reports whether an input is one that never has data: /dev/null, or an
+// empty file.
+func nothing(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice != 0 || info.Mode().IsRegular() && info.Size() == 0
+}
+
+// input is standard input, nil when it ends at once.
+func input(c *command.Call) (*source, error) {
+	first := make([]byte, 1)
+	switch _, err := io.ReadFull(c.Streams.In, first); {
+	case errors.Is(err, io.EOF):
+		return nil, nil //nolint:nilnil // no data is no error
+	case err != nil:
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	return &source{Reader: io.MultiReader(bytes.NewReader(first), c.Streams.In), name: "standard input"}, nil
+}
+
+func openFile(name string) (*source, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -196,12 +216,12 @@ func runSave(ctx context.Context, c *command.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	if answer.Status == http.StatusNoContent {
 		return fmt.Errorf("the image %s has no data: its status is %s", o.Text("id"), o.Text("status"))
 	}
 	sum := sumOf(o)
-	reader := answer.Body.(io.Reader)
+	var reader io.Reader = answer.Body
 	if c.Streams.ErrTTY && toFile && (!c.Compat() || c.Is("progress")) {
 		step := &counted{Reader: answer.Body, step: progress.New(c.Streams).Start("download " + o.Text("name")), size: o.Int("size")}
 		defer func() { step.end(err) }()
@@ -357,8 +377,10 @@ func runImport(ctx context.Context, c *command.Call) error {
 	case method == "copy-image" && status != "active":
 		return fmt.Errorf("the image %s is %s: copy-image needs one that is active", o.Text("id"), status)
 	}
-	wait := noun.Wait{What: "image " + o.Text("id") + " to become active", Timeout: time.Hour,
-		Probe: images().Settled(c, o.Text("id"), "status", []string{"active"}, []string{"killed", "deleted"})}
+	wait := noun.Wait{
+		What: "image " + o.Text("id") + " to become active", Timeout: time.Hour,
+		Probe: images().Settled(c, o.Text("id"), "status", []string{"active"}, []string{"killed", "deleted"}),
+	}
 	if !c.Is("wait") {
 		wait.Probe = nil
 	}

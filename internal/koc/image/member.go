@@ -40,7 +40,11 @@ func both(ctx context.Context, c *command.Call, arg string) (image, project stri
 
 func memberFields() noun.Fields {
 	return noun.Fields{Sort: true, Columns: []noun.Column{
-		{Title: "created_at", Cell: render.StampCell}, {Title: "image_id"}, {Title: "member_id"}, {Title: "schema"}, {Title: "status"},
+		{Title: "created_at", Cell: render.StampCell},
+		{Title: "image_id"},
+		{Title: "member_id"},
+		{Title: "schema"},
+		{Title: "status"},
 		{Title: "updated_at", Cell: render.StampCell},
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -48,11 +49,11 @@ func namespaces() noun.Noun {
 
 // within is the path of what belongs to the namespace of a command line.
 func within(c *command.Call, rest ...string) string {
-	path := namespacePath + "/" + url.PathEscape(c.Text("<namespace>"))
+	parts := []string{namespacePath, url.PathEscape(c.Text("<namespace>"))}
 	for _, part := range rest {
-		path += "/" + url.PathEscape(part)
+		parts = append(parts, url.PathEscape(part))
 	}
-	return path
+	return strings.Join(parts, "/")
 }
 
 func namespaceArg(verb string) command.Arg {

@@ -87,8 +87,10 @@ func TestCommandsSendWhatTheyShould(t *testing.T) {
 		{Line: "image create new --id x --visibility shared", API: `POST image /images {"name":"new","container_format":"bare","disk_format":"raw","id":"x","visibility":"shared"}` + "\n" + `= {"id":"x","name":"new","status":"queued"}`},
 		{Line: "image create new --file /nonexistent", Err: "no such file"},
 		{Line: "image create new --file " + filepath.Dir(file), Err: "is a directory"},
-		{Line: "image create new --file " + file, API: "POST image /images {\"name\":\"new\",\"container_format\":\"bare\",\"disk_format\":\"raw\"}\n= {\"id\":\"n1\"}\nPUT image /images/n1/file *\n= 413 {\"message\":\"too big\"}",
-			Err: "the image n1 was created, but not its data"},
+		{
+			Line: "image create new --file " + file, API: "POST image /images {\"name\":\"new\",\"container_format\":\"bare\",\"disk_format\":\"raw\"}\n= {\"id\":\"n1\"}\nPUT image /images/n1/file *\n= 413 {\"message\":\"too big\"}",
+			Err: "the image n1 was created, but not its data",
+		},
 		{Line: "image create new --location http://x", Err: "first image API"},
 		{Line: "image create new --sign-key-path k --file " + file, Err: "go together"},
 		{Line: "image create new --sign-key-path k --sign-cert-id c", Err: "needs --file"},

@@ -31,7 +31,9 @@ func storesList() command.Command {
 				path += "/detail"
 			}
 			columns := []noun.Column{
-				{Title: "ID", Attr: "id"}, {Title: "Description", Attr: "description"}, {Title: "Default", Attr: "default"},
+				{Title: "ID", Attr: "id"},
+				{Title: "Description", Attr: "description"},
+				{Title: "Default", Attr: "default"},
 				{Title: "Read Only", Attr: "read-only", Own: true},
 			}
 			if c.Is("detail") {
@@ -80,7 +82,10 @@ func taskList() command.Command {
 		},
 		Paged: true,
 		Columns: []noun.Column{
-			{Title: "ID", Attr: "id"}, {Title: "Type", Attr: "type"}, {Title: "Status", Attr: "status"}, {Title: "Owner", Attr: "owner"},
+			{Title: "ID", Attr: "id"},
+			{Title: "Type", Attr: "type"},
+			{Title: "Status", Attr: "status"},
+			{Title: "Owner", Attr: "owner"},
 			{Title: "Expires At", Attr: "expires_at", OptIn: true, Own: true, Cell: render.StampCell},
 			{Title: "Created At", Attr: "created_at", OptIn: true, Own: true, Cell: render.StampCell},
 		},
@@ -92,8 +97,16 @@ func taskShow() command.Command {
 		Short: "Show a task of the image service",
 		Arg:   command.Arg{Name: "<task-id>", Help: "Id of the task"},
 		Fields: noun.Fields{Sort: true, Columns: []noun.Column{
-			{Title: "created_at", Cell: render.StampCell}, {Title: "expires_at", Cell: render.StampCell}, {Title: "id"}, {Title: "input"},
-			{Title: "message"}, {Title: "owner", Attr: "owner"}, {Title: "result"}, {Title: "status"}, {Title: "type"}, {Title: "updated_at", Cell: render.StampCell},
+			{Title: "created_at", Cell: render.StampCell},
+			{Title: "expires_at", Cell: render.StampCell},
+			{Title: "id"},
+			{Title: "input"},
+			{Title: "message"},
+			{Title: "owner", Attr: "owner"},
+			{Title: "result"},
+			{Title: "status"},
+			{Title: "type"},
+			{Title: "updated_at", Cell: render.StampCell},
 		}},
 	})()
 }

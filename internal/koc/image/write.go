@@ -160,8 +160,10 @@ func createFromVolume(ctx context.Context, c *command.Call) error {
 		return err
 	}
 	in := noun.Object{
-		{Name: "force", Value: c.Is("force")}, {Name: "image_name", Value: c.Text("<image-name>")},
-		{Name: "container_format", Value: c.Text("container-format")}, {Name: "disk_format", Value: c.Text("disk-format")},
+		{Name: "force", Value: c.Is("force")},
+		{Name: "image_name", Value: c.Text("<image-name>")},
+		{Name: "container_format", Value: c.Text("container-format")},
+		{Name: "disk_format", Value: c.Text("disk-format")},
 	}
 	seen := visibility(c)
 	if seen == "" {

@@ -21,11 +21,15 @@ func Location(ctx context.Context, c *command.Call) (any, error) {
 		return s
 	}
 	project := render.Munch{
-		{Name: "id", Value: text(token.ProjectID)}, {Name: "name", Value: text(token.ProjectName)},
-		{Name: "domain_id", Value: text(c.Cloud.Setting("project_domain_id"))}, {Name: "domain_name", Value: text(c.Cloud.Setting("project_domain_name"))},
+		{Name: "id", Value: text(token.ProjectID)},
+		{Name: "name", Value: text(token.ProjectName)},
+		{Name: "domain_id", Value: text(c.Cloud.Setting(ctx, "project_domain_id"))},
+		{Name: "domain_name", Value: text(c.Cloud.Setting(ctx, "project_domain_name"))},
 	}
 	return render.Munch{
-		{Name: "cloud", Value: text(c.Cloud.Name())}, {Name: "region_name", Value: text(c.Cloud.Region())}, {Name: "zone", Value: nil},
+		{Name: "cloud", Value: text(c.Cloud.Name(ctx))},
+		{Name: "region_name", Value: text(c.Cloud.Region(ctx))},
+		{Name: "zone", Value: nil},
 		{Name: "project", Value: project},
 	}, nil
 }

@@ -108,7 +108,7 @@ func TestANamedCloud(t *testing.T) {
 			}
 
 			for name, want := range c.want {
-				if got := session.Setting(name); got != want {
+				if got := session.Setting(t.Context(), name); got != want {
 					t.Errorf("%s: %q, want %q", name, got, want)
 				}
 			}

@@ -211,7 +211,7 @@ func TestAProfileThatIsServed(t *testing.T) {
 
 	session := f.open(map[string]string{"OS_CLIENT_CONFIG_FILE": file})
 
-	if got := session.Setting(t.Context(), "auth_url") + " " + session.Region(t.Context()) + " " + session.Setting("username"); got != "http://v.test r9 u" {
+	if got := session.Setting(t.Context(), "auth_url") + " " + session.Region(t.Context()) + " " + session.Setting(t.Context(), "username"); got != "http://v.test r9 u" {
 		_, err := session.Settings(t.Context())
 		t.Error(got, err)
 	}

@@ -101,8 +101,13 @@ func portRange(o noun.Object) any {
 		}
 		return strings.Join(parts, ":")
 	}
-	if low == nil && high == nil {
+	switch {
+	case low == nil && high == nil:
 		return ""
+	case low == nil:
+		low = high
+	case high == nil:
+		high = low
 	}
 	return noun.Text(low) + ":" + noun.Text(high)
 }

@@ -185,27 +185,21 @@ func queryRules(ctx context.Context, c *command.Call, q url.Values) error {
 	return nil
 }
 
-// upstreamPortRange is the ports of a rule as the openstack client shows them: it
-// takes 0 for nothing.
+// upstreamPortRange is portRange as the openstack client has it: 0 is nothing to it.
 func upstreamPortRange(o noun.Object) any {
 	low, high := o.Get("port_range_min"), o.Get("port_range_max")
-	var text string
-	if isICMP(o.Text("protocol")) {
-		if !isEmpty(low) {
-			text = "type=" + noun.Text(low)
+	if !isICMP(o.Text("protocol")) {
+		if isEmpty(low) && isEmpty(high) {
+			return ""
 		}
-		if !isEmpty(high) {
-			text += ":code=" + noun.Text(high)
-		}
-		return text
+		return portRange(o)
 	}
-	switch {
-	case isEmpty(low) && isEmpty(high):
-		return ""
-	case low == nil:
-		low = high
-	case high == nil:
-		high = low
+	text := ""
+	if !isEmpty(low) {
+		text = "type=" + noun.Text(low)
 	}
-	return noun.Text(low) + ":" + noun.Text(high)
+	if !isEmpty(high) {
+		text += ":code=" + noun.Text(high)
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -53,7 +54,7 @@ func (c Comparison) Do(ctx context.Context) (Totals, error) {
 				return Totals{}, err
 			}
 			if runs[0].Code != 0 || strings.TrimSpace(runs[0].Out) == "" {
-				fmt.Fprintf(c.Out, "NOTE %s | let %s: exit code %d, %q: %s\n", r.Service, r.Name, runs[0].Code, runs[0].Out, firstLine(runs[0].Err))
+				c.say("NOTE %s | let %s: exit code %d, %q: %s\n", r.Service, r.Name, runs[0].Code, runs[0].Out, firstLine(runs[0].Err))
 			}
 			values[r.Name] = firstLine(runs[0].Out)
 			continue
@@ -86,7 +87,7 @@ func (c Comparison) Do(ctx context.Context) (Totals, error) {
 				results[i] = res
 				fault = cmp.Or(fault, err)
 				for _, l := range res.lines {
-					fmt.Fprintln(c.Out, l)
+					c.say("%s\n", l)
 				}
 				mu.Unlock()
 			}
@@ -112,12 +113,12 @@ func (c Comparison) Do(ctx context.Context) (Totals, error) {
 	services["all"] = sum
 	for _, n := range append(names, "all") {
 		t := services[n]
-		fmt.Fprintf(c.Out, "%-9s %4d command lines, %4d equal, %4d differ, %3d accepted\n", n, t.Commands, t.Equal, t.Differ, t.Accepted)
+		c.say("%-9s %4d command lines, %4d equal, %4d differ, %3d accepted\n", n, t.Commands, t.Equal, t.Differ, t.Accepted)
 	}
 	if c.Service == "" && c.Command == nil && len(c.Formats) == 0 {
 		for _, a := range accepted {
 			if !a.Used {
-				fmt.Fprintf(c.Out, "NOTE accepted.txt: nothing differs any more: %s | %s\n", a.Command, a.Reason)
+				c.say("NOTE accepted.txt: nothing differs any more: %s | %s\n", a.Command, a.Reason)
 			}
 		}
 	}
@@ -132,22 +133,21 @@ func (t *Totals) add(o Totals) {
 }
 
 func (c Comparison) load() (reads []Read, accepted []*Accepted, err error) {
-	f, err := os.Open(filepath.Join(c.Dir, "reads.txt"))
+	b, err := os.ReadFile(filepath.Join(c.Dir, "reads.txt"))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer f.Close()
-	if reads, err = ParseReads(f); err != nil {
+	if reads, err = ParseReads(bytes.NewReader(b)); err != nil {
 		return nil, nil, err
 	}
-	g, err := os.Open(filepath.Join(c.Dir, "accepted.txt"))
-	if err != nil {
+	if b, err = os.ReadFile(filepath.Join(c.Dir, "accepted.txt")); err != nil {
 		return nil, nil, err
 	}
-	defer g.Close()
-	accepted, err = ParseAccepted(g)
+	accepted, err = ParseAccepted(bytes.NewReader(b))
 	return reads, accepted, err
 }
+
+func (c Comparison) say(format string, a ...any) { _, _ = fmt.Fprintf(c.Out, format, a...) }
 
 // one compares all variants of a read.
 func (c Comparison) one(ctx context.Context, r Read, values map[string]string, accepted []*Accepted, mu *sync.Mutex) (result, error) {

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -10,12 +11,11 @@ import (
 
 func TestTheDataFilesAreWellFormed(t *testing.T) {
 	t.Parallel()
-	f, err := os.Open("reads.txt")
+	b, err := os.ReadFile("reads.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	reads, err := lab.ParseReads(f)
+	reads, err := lab.ParseReads(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +31,11 @@ func TestTheDataFilesAreWellFormed(t *testing.T) {
 			t.Errorf("reads.txt: no service or no command: %q", r)
 		}
 	}
-	g, err := os.Open("accepted.txt")
+	b, err = os.ReadFile("accepted.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Close()
-	if _, err := lab.ParseAccepted(g); err != nil {
+	if _, err := lab.ParseAccepted(bytes.NewReader(b)); err != nil {
 		t.Error(err)
 	}
 	cases, err := lab.Writes{Dir: "."}.Load()

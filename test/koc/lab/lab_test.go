@@ -16,6 +16,8 @@ import (
 // The cloud runs and has its data: make lab-openstack sees to it.
 
 // TestReadsAreThoseOfTheOpenstackClient compares every line of reads.txt.
+//
+//nolint:paralleltest // what other tests write would show in the lists
 func TestReadsAreThoseOfTheOpenstackClient(t *testing.T) {
 	koc, oracle := start(t)
 	koc.Compat = true
@@ -35,6 +37,8 @@ func TestReadsAreThoseOfTheOpenstackClient(t *testing.T) {
 }
 
 // TestWritesAreSeenByTheOpenstackClient takes the steps of writes.txt.
+//
+//nolint:paralleltest // as above
 func TestWritesAreSeenByTheOpenstackClient(t *testing.T) {
 	koc, oracle := start(t)
 	koc.Compat = true

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -62,7 +63,7 @@ func StartOracle(ctx context.Context, dir, cache string, fresh bool, parallel in
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "/usr/bin/python3", filepath.Join(dir, "lib", "oracle.py"), "serve", fmt.Sprint(parallel))
+	cmd := exec.CommandContext(ctx, "/usr/bin/python3", filepath.Join(dir, "lib", "oracle.py"), "serve", strconv.Itoa(parallel))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

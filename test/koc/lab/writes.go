@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func parseStep(line string) (Step, error) {
 		s.Name, s.Argv = words[1], words[3:]
 	case s.Verb == "await" && len(words) > 2:
 		s.Want, s.Argv = words[1], words[2:]
-	case len(words) < 2 || !strings.Contains(" koc fails check gone both clean sleep ", " "+s.Verb+" "):
+	case len(words) < 2 || !slices.Contains([]string{"koc", "fails", "check", "gone", "both", "clean", "sleep"}, s.Verb):
 		return Step{}, fmt.Errorf("no such step: %s", line)
 	}
 	return s, nil
@@ -104,12 +105,11 @@ type Runner interface {
 
 // Load reads writes.txt.
 func (w Writes) Load() ([]Case, error) {
-	f, err := os.Open(filepath.Join(w.Dir, "writes.txt"))
+	b, err := os.ReadFile(filepath.Join(w.Dir, "writes.txt"))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return ParseWrites(f)
+	return ParseWrites(bytes.NewReader(b))
 }
 
 // Run runs a command line with the oracle.

@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ func run(ctx context.Context, out io.Writer, args []string) (differ bool, err er
 		if err != nil {
 			return false, err
 		}
-		defer os.RemoveAll(tmp)
+		defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 		c.Koc.Path = filepath.Join(tmp, "koc")
 		build := exec.CommandContext(ctx, "go", "build", "-o", c.Koc.Path, "./cmd/koc")
 		if b, err := build.CombinedOutput(); err != nil {
@@ -72,7 +73,9 @@ func run(ctx context.Context, out io.Writer, args []string) (differ bool, err er
 	}
 	for _, e := range lab.Env(false) {
 		if k, v, _ := strings.Cut(e, "="); strings.HasPrefix(k, "OS_") {
-			os.Setenv(k, v)
+			if err := os.Setenv(k, v); err != nil {
+				return false, err
+			}
 		}
 	}
 	c.Oracle, err = lab.StartOracle(ctx, *dir, filepath.Join(lab.CloudDir(), "compare-cache"), *fresh, *parallel)
@@ -112,11 +115,11 @@ func write(ctx context.Context, c lab.Comparison) (failed int, err error) {
 				return 0, ctx.Err()
 			}
 			failed++
-			fmt.Fprintf(c.Out, "FAIL %s | %s | %s\n", k.Service, k.Name, strings.ReplaceAll(err.Error(), "\n", " "))
+			_, _ = fmt.Fprintf(c.Out, "FAIL %s | %s | %s\n", k.Service, k.Name, strings.ReplaceAll(err.Error(), "\n", " "))
 		} else if c.Verbose {
-			fmt.Fprintf(c.Out, "ok   %s | %s\n", k.Service, k.Name)
+			_, _ = fmt.Fprintf(c.Out, "ok   %s | %s\n", k.Service, k.Name)
 		}
 	}
-	fmt.Fprintf(c.Out, "%d cases, %d failed\n", ran, failed)
+	_, _ = fmt.Fprintf(c.Out, "%d cases, %d failed\n", ran, failed)
 	return failed, nil
 }

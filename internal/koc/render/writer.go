@@ -9,7 +9,7 @@ type writer struct {
 	buf []byte
 	// begun is whether something was written.
 	begun bool
-	err error
+	err   error
 }
 
 const flushAt = 32 << 10

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/progress"
@@ -281,7 +282,7 @@ func (m *hostMover) Reason(ctx context.Context, id string) string {
 	if err := m.Default("2.84").Do(ctx, cloud.Request{Path: serverPath(id, "os-instance-actions", request), Into: &answer}); err == nil {
 		for _, event := range answer.Object("instanceAction").Objects("events") {
 			if why := event.Text("details"); why != "" && event.Text("result") == "Error" {
-				return render.Plain(why)
+				return strings.TrimSpace(render.Plain(why))
 			}
 		}
 	}

@@ -138,8 +138,6 @@ func remedy(status string) string {
 		return "'server unshelve' it"
 	case "SOFT_DELETED":
 		return "'server restore' it"
-	case "ERROR":
-		return "'server set --state active' it"
 	}
-	return "wait for nova to finish with it"
+	return "let nova finish with it"
 }

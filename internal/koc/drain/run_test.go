@@ -200,6 +200,13 @@ func TestAMoveFails(t *testing.T) {
 			nil, "a cmp2 ACTIVE moved:",
 		},
 		{
+			"not with two of them", &nova{
+				script: map[string][]drain.Server{"a": {on("cmp1", "MIGRATING", "migrating"), on("cmp2", "ACTIVE", "")}},
+				looks:  map[string][]error{"a": {again, again, again, again, again, nil, again, again, again, again, again, nil}},
+			},
+			func(r *drain.Runner) { r.Timeout = time.Hour }, "a cmp2 ACTIVE moved:",
+		},
+		{
 			"with the server", &nova{script: map[string][]drain.Server{"a": {on("cmp2", "ACTIVE", "")}}, looks: map[string][]error{"a": {drain.ErrGone}}},
 			nil, "a cmp1 ACTIVE gone: the server was deleted",
 		},

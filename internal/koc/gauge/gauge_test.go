@@ -193,16 +193,36 @@ func TestBarsTakeTheRoomThereIs(t *testing.T) {
 			if start = max(start, 4); bar > start {
 				t.Fatalf("bars of %d cells, begun with %d", bar, start)
 			}
-			if bar < start {
-				o.Bar = bar + 1
-				o2 := o
-				wider := gauge.Draw(all, o2)
-				if got := bars(wider); len(got) > 0 && displaywidth.String(got[0]) != bar {
-					t.Fatalf("bars of %d cells, though %d fit", bar, bar+1)
+			if bar < start && (o.Actual || o.Width >= 160) { // the columns are those of any wider terminal
+				room := o.Width
+				o.Bar, o.Width = bar+1, 1000
+				if got := drawnWidth(gauge.Draw(all, o)); got <= room {
+					t.Fatalf("bars of %d cells in %d columns, though those of %d take %d", bar, room, bar+1, got)
 				}
 			}
 		}
 	})
+}
+
+// TestEachWidthIsUsedUp draws the same hosts, one of a name in wide characters, in
+// all widths around the one where the bars are whole. It catches a table that is a
+// column too wide or too narrow.
+func TestEachWidthIsUsedUp(t *testing.T) {
+	t.Parallel()
+	all := hosts()
+	all[0].Name = "計算機計算機計算機"
+	whole := drawnWidth(gauge.Draw(all, gauge.Options{Width: 159}))
+	for width := whole - 10; width <= whole+2; width++ {
+		got := drawnWidth(gauge.Draw(all, gauge.Options{Width: width}))
+		// Two bars shrink together, until the texts that replace them are wider.
+		want := whole
+		if width < whole {
+			want = max(width-(whole-width)%2, whole-6)
+		}
+		if got != want {
+			t.Errorf("%d columns in %d, want %d", got, width, want)
+		}
+	}
 }
 
 // TestBarsFillByTheirNumber compares each bar with the number beside it. Mutants

@@ -18,9 +18,9 @@ func main() {
 	}
 	c.AddServers(3)
 	for _, pair := range c.Env() {
-		fmt.Fprintln(os.Stdout, "export", pair)
+		_, _ = fmt.Fprintln(os.Stdout, "export", pair)
 	}
-	fmt.Fprintln(os.Stdout)
+	_, _ = fmt.Fprintln(os.Stdout)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	_ = c.Close()
 }

@@ -57,7 +57,21 @@ func redactQuery(query string) string {
 			parts[i] = name + "=redacted"
 		}
 	}
-	return strings.Join(parts, "&")
+	return redactInner(strings.Join(parts, "&"))
+}
+
+var innerParameter = regexp.MustCompile(`(?i)(%3F|%26)([A-Za-z0-9_.-]+)%3D([^&%#\s"'<>]*)`)
+
+// redactInner removes what signs an address inside of a parameter, as that of a
+// console is: path=%3Ftoken%3D…
+func redactInner(text string) string {
+	return innerParameter.ReplaceAllStringFunc(text, func(m string) string {
+		sub := innerParameter.FindStringSubmatch(m)
+		if secretParameter(sub[2]) {
+			return strings.TrimSuffix(m, sub[3]) + "redacted"
+		}
+		return m
+	})
 }
 
 func secretParameter(name string) bool {
@@ -71,6 +85,7 @@ func secretParameter(name string) bool {
 
 // secretName reports whether the value of a name is a secret wherever it stands.
 func secretName(name string) bool {
+	name = name[strings.LastIndexByte(name, ':')+1:] // OS-EXT-SRV-ATTR:user_data
 	name = strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(name))
 	switch name {
 	case "passcode", "secretid", "roleid", "token", "blob", "userdata", "authkey", "devicecode", "accesskey", "assertion",
@@ -267,11 +282,11 @@ func redactURLs(text string) string {
 		return text
 	}
 	text = regexp.MustCompile(`://([^/\s:@"]*):[^/\s@"]*@`).ReplaceAllString(text, "://$1:redacted@")
-	return regexp.MustCompile(`([?&;])([A-Za-z0-9_.%-]+)=([^&\s"'<>]*)`).ReplaceAllStringFunc(text, func(m string) string {
+	return redactInner(regexp.MustCompile(`([?&;])([A-Za-z0-9_.%-]+)=([^&\s"'<>]*)`).ReplaceAllStringFunc(text, func(m string) string {
 		name, _, _ := strings.Cut(m[1:], "=")
 		if secretParameter(name) {
 			return m[:1] + name + "=redacted"
 		}
 		return m
-	})
+	}))
 }

@@ -27,7 +27,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 		{"a key of something else", "/v2.1/tags", `{"key":"open"}`, `{"key":"open"}`},
 		{"volume transfers", "", `{"transfer":{"auth_key":"s3cr3t"}}`, `{"transfer":{"auth_key":"<redacted>"}}`},
 		{"user data", "", `{"server":{"user_data":"s3cr3t"}}`, `{"server":{"user_data":"<redacted>"}}`},
-		{"consoles", "", `{"url":"http://h:6080/vnc.html?path=%3Ftoken%3D1&token=s3cr3t"}`, `{"url":"http://h:6080/vnc.html?path=%3Ftoken%3D1&token=redacted"}`},
+		{"user data of what is shown", "", `{"OS-EXT-SRV-ATTR:user_data":"s3cr3t","OS-EXT-STS:power_state":1}`, `{"OS-EXT-SRV-ATTR:user_data":"<redacted>","OS-EXT-STS:power_state":1}`},
+		{"consoles", "", `{"url":"http://h:6080/vnc.html?path=%3Ftoken%3Ds3cr3t&token=s3cr3t"}`, `{"url":"http://h:6080/vnc.html?path=%3Ftoken%3Dredacted&token=redacted"}`},
+		{"consoles of other kinds", "", `{"url":"http://h/x?path=a%3fb%3D1%26token%3ds3cr3t%26c%3D2"}`, `{"url":"http://h/x?path=a%3fb%3D1%26token%3dredacted%26c%3D2"}`},
 		{"signed addresses", "", `{"u":"https://s3/b?X-Amz-Signature=s3cr3t&a=1"}`, `{"u":"https://s3/b?X-Amz-Signature=redacted&a=1"}`},
 		{"passwords in addresses", "", `{"u":"see https://me:s3cr3t@h/x"}`, `{"u":"see https://me:redacted@h/x"}`},
 		{"JSON in JSON", "", `{"m":"{\"password\":\"s3cr3t\"}"}`, `{"m":"{\"password\":\"<redacted>\"}"}`},
@@ -51,6 +53,7 @@ func TestAddressesAreShownWithoutSecrets(t *testing.T) {
 		"https://h/p?token=s3cr3t&a=b":  "https://h/p?token=redacted&a=b",
 		"https://h/p?a=%20&limit=1":     "https://h/p?a=%20&limit=1",
 		"https://h/p?temp_url_sig=zzzz": "https://h/p?temp_url_sig=redacted",
+		"https://h/p?path=%3Ftoken%3D9": "https://h/p?path=%3Ftoken%3Dredacted",
 		"https://h/p?t%6Fken=s3cr3t":    "https://h/p?t%6Fken=redacted",
 	} {
 		u, err := url.Parse(in)

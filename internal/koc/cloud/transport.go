@@ -114,10 +114,14 @@ func home(path string, env func(string) string) string {
 }
 
 // redirect lets a chain go on for five steps, and leaves what is secret behind
-// when it leaves the first host or its scheme.
+// when it leaves the first host or its scheme. What was sent may hold a password:
+// it is not sent again to another machine, nor without TLS where there was TLS.
 func redirect(r *http.Request, via []*http.Request) error {
 	if len(via) > 5 {
 		return errors.New("stopped after 5 redirects")
+	}
+	if from := via[len(via)-1].URL; r.Body != nil && (from.Hostname() != r.URL.Hostname() || from.Scheme == "https" && r.URL.Scheme != "https") {
+		return fmt.Errorf("it redirects to %s://%s, where what was sent is not sent again", r.URL.Scheme, r.URL.Host)
 	}
 	if first := via[0].URL; first.Scheme != r.URL.Scheme || hostPort(first) != hostPort(r.URL) {
 		for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Auth-Token", "X-Subject-Token", "X-Service-Token", "X-Vault-Token"} {

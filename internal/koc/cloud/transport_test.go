@@ -182,6 +182,38 @@ func TestRedirectsLeaveSecretsBehind(t *testing.T) {
 	wants(t, service(t, f.open(openrc()), "network").Do(t.Context(), cloud.Request{Path: "/here"}), "stopped after 5 redirects")
 }
 
+func TestRedirectsLeaveBodiesBehind(t *testing.T) {
+	t.Parallel()
+	for to, again := range map[string]bool{
+		"http://cloud.test/network/v2.0/there":       true,
+		"https://cloud.test:8443/network/v2.0/there": true,
+		"http://other.test/there":                    false,
+		"https://other.test/there":                   false,
+	} {
+		f := newFake()
+		f.answer("/network/v2.0/here", 307, ``, "Location", to)
+		f.answer("/there", 200, `{}`)
+		f.answer("/network/v2.0/there", 200, `{}`)
+
+		err := service(t, f.open(openrc()), "network").Do(t.Context(), cloud.Request{Method: "POST", Path: "/here", Body: map[string]string{"password": "s3cr3t"}})
+
+		if again && err != nil {
+			t.Errorf("%s: %v", to, err)
+		}
+		if !again {
+			wants(t, err, "it redirects to "+strings.TrimSuffix(to, "/there")+", where what was sent is not sent again")
+		}
+	}
+	f := newFake()
+	f.ServeMux = http.NewServeMux()
+	f.answer("/", 307, ``, "Location", "http://other.test/steal")
+	_, err := f.open(openrc()).Token(t.Context())
+	wants(t, err, "it redirects to http://other.test, where what was sent is not sent again")
+	if len(f.heads) != 1 {
+		t.Errorf("%d requests: the password went elsewhere", len(f.heads))
+	}
+}
+
 // slow does not answer.
 type slow struct {
 	http.RoundTripper

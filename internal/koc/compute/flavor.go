@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -32,11 +33,12 @@ func flavor() noun.Noun {
 }
 
 func flavorPath(id string, below ...string) string {
-	path := "/flavors/" + url.PathEscape(id)
+	parts := make([]string, 0, len(below)+2)
+	parts = append(parts, "/flavors", url.PathEscape(id))
 	for _, part := range below {
-		path += "/" + url.PathEscape(part)
+		parts = append(parts, url.PathEscape(part))
 	}
-	return path
+	return strings.Join(parts, "/")
 }
 
 // fullFlavor returns a flavor with its properties, which only come with it from

@@ -95,8 +95,11 @@ func hostShow() command.Command {
 				return err
 			}
 			columns := []noun.Column{
-				{Title: "Host", Attr: "resource.host"}, {Title: "Project", Attr: "resource.project"}, {Title: "CPU", Attr: "resource.cpu"},
-				{Title: "Memory MB", Attr: "resource.memory_mb"}, {Title: "Disk GB", Attr: "resource.disk_gb"},
+				{Title: "Host", Attr: "resource.host"},
+				{Title: "Project", Attr: "resource.project"},
+				{Title: "CPU", Attr: "resource.cpu"},
+				{Title: "Memory MB", Attr: "resource.memory_mb"},
+				{Title: "Disk GB", Attr: "resource.disk_gb"},
 			}
 			return noun.PrintList(c, columns, noun.Pages(ctx, s.Service, "/os-hosts/"+url.PathEscape(c.Text("<host>")), nil, "host", 0, nil))
 		},

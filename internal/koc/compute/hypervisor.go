@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -50,7 +51,7 @@ func hypervisorList() command.Command {
 		Run: func(ctx context.Context, c *command.Call) error {
 			if c.Given("matching") && (c.Given("marker") || c.Given("limit")) {
 				if c.Compat() {
-					return fmt.Errorf("--matching is not compatible with --marker or --limit")
+					return errors.New("--matching is not compatible with --marker or --limit")
 				}
 				return command.Reject("--matching excludes --marker and --limit")
 			}
@@ -98,7 +99,7 @@ func listHypervisors(ctx context.Context, c *command.Call) error {
 		}
 	}
 	columns := noun.Pick(c, hypervisorColumns())
-	q, limit := url.Values{}, 0
+	q := url.Values{}
 	path, matching := "/os-hypervisors/detail", c.Text("matching")
 	switch {
 	case matching != "" && c.Compat() && s.atLeast("2.53"):
@@ -110,10 +111,11 @@ func listHypervisors(ctx context.Context, c *command.Call) error {
 	if marker := c.Text("marker"); marker != "" {
 		q.Set("marker", marker)
 	}
-	if limit = c.Int("limit"); limit > 0 {
+	limit := max(c.Int("limit"), 0)
+	if limit > 0 {
 		q.Set("limit", c.Text("limit"))
 	}
-	pages := noun.Pages(ctx, s.Service, path, q, "hypervisors", max(limit, 0), nil)
+	pages := noun.Pages(ctx, s.Service, path, q, "hypervisors", limit, nil)
 	if matching == "" || c.Compat() {
 		return noun.PrintList(c, columns, pages)
 	}

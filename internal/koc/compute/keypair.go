@@ -119,20 +119,9 @@ func createKeypair(ctx context.Context, c *command.Call) (err error) {
 	if user := q.Get("user_id"); user != "" {
 		body.Set("user_id", user)
 	}
-	private := ""
-	if c.Text("public-key") == "" {
-		// An older microversion still makes keys.
-		s.Service = s.Default("2.10")
-		if s.atLeast("2.92") {
-			if c.Text("type") == "x509" {
-				return errors.New("no service makes x509 keys from compute API microversion 2.92 on: give --public-key, or ask for 2.91 (--os-compute-api-version)")
-			}
-			var public string
-			if public, private, err = newKey(c.Text("<name>")); err != nil {
-				return err
-			}
-			body.Set("public_key", public)
-		}
+	private, err := s.makeKey(&body)
+	if err != nil {
+		return err
 	}
 	var file *secretFile
 	if path := c.Text("private-key"); path != "" {
@@ -158,6 +147,24 @@ func createKeypair(ctx context.Context, c *command.Call) (err error) {
 		return printKey(c, private)
 	}
 	return c.Show(keypairFields(c, o, true))
+}
+
+// makeKey makes the pair of a keypair when there is no public key and the service
+// makes none. It returns the private key, "" when the service makes it.
+func (s *servers) makeKey(body *noun.Object) (string, error) {
+	if s.c.Text("public-key") != "" {
+		return "", nil
+	}
+	s.Service = s.Default("2.10") // which still makes keys
+	if !s.atLeast("2.92") {
+		return "", nil
+	}
+	if s.c.Text("type") == "x509" {
+		return "", errors.New("no service makes x509 keys from compute API microversion 2.92 on: give --public-key, or ask for 2.91 (--os-compute-api-version)")
+	}
+	public, private, err := newKey(s.c.Text("<name>"))
+	body.Set("public_key", public)
+	return private, err
 }
 
 // printKey prints a key and nothing else. Upstream also shows the fields that are
@@ -245,7 +252,7 @@ func newKey(comment string) (public, private string, err error) {
 // wire appends texts as the SSH protocol writes them.
 func wire(b []byte, texts ...string) []byte {
 	for _, text := range texts {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(text))) //nolint:gosec // they are short
 		b = append(b, text...)
 	}
 	return b

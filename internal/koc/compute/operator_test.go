@@ -2,10 +2,11 @@ package compute_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/compute"
 	"github.com/holdfast-ops/holdfast/internal/koc/koctest"
@@ -438,26 +439,76 @@ func TestPrivateKeysAreKept(t *testing.T) {
 	}
 }
 
-// TestKeysThatAreMadeHere reads a key with ssh-keygen, where that is installed.
+// TestKeysThatAreMadeHere makes a pair where the service does not.
 func TestKeysThatAreMadeHere(t *testing.T) {
 	t.Parallel()
-	keygen, err := exec.LookPath("ssh-keygen")
-	if err != nil {
-		t.Skip("no ssh-keygen")
-	}
 	public, private, err := compute.NewKey("k é")
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(private), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := exec.CommandContext(t.Context(), keygen, "-y", "-f", file).Output()
+	signer, err := ssh.ParsePrivateKey([]byte(private))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, private)
 	}
-	if fields := strings.Fields(string(got)); len(fields) < 2 || strings.Join(fields[:2], " ") != strings.TrimSpace(public) {
-		t.Errorf("ssh-keygen says %s, want %s", got, public)
+	if got := string(ssh.MarshalAuthorizedKey(signer.PublicKey())); got != public {
+		t.Errorf("the public key of the private one is %q, want %q", got, public)
 	}
+	k := koctest.Case{Line: "keypair create --type x509 k", Set: pinned("2.92")}
+	if _, err := runOne(t, k); err == nil || !strings.Contains(err.Error(), "no service makes x509 keys") {
+		t.Error(err)
+	}
+}
+
+func pinned(version string) map[string]string {
+	return map[string]string{"compute_api_version": version}
+}
+
+// TestOldServices asks services of microversions that the commands do not ask for.
+func TestOldServices(t *testing.T) {
+	t.Parallel()
+	testCases(t, []koctest.Case{
+		{
+			Line: "compute service set --disable --disable-reason why --down cmp1 nova-compute", Set: pinned("2.52"),
+			API: `PUT compute /os-services/disable-log-reason {"host":"cmp1","binary":"nova-compute","disabled_reason":"why"}
+				PUT compute /os-services/force-down {"host":"cmp1","binary":"nova-compute","forced_down":true}`,
+		},
+		{Line: "compute service set --enable cmp1 nova-compute", Set: pinned("2.1"), API: `PUT compute /os-services/enable {"host":"cmp1","binary":"nova-compute"}`},
+		{Line: "compute service set --disable cmp1 nova-compute", Set: pinned("2.1"), API: `PUT compute /os-services/disable {"host":"cmp1","binary":"nova-compute"}`},
+		{Line: "compute service set --up cmp1 nova-compute", Set: pinned("2.10"), Err: "--up requires compute API microversion 2.11"},
+		{Line: "compute service set --admin-state Active cmp1 nova-compute", Set: pinned("2.52"), Err: "--admin-state requires"},
+		{
+			Line: "compute service list --long -f value", Set: pinned("2.10"), Out: "1\tb\th\tz\tenabled\tup\t\twhy",
+			API: `GET compute /os-services = {"services":[{"id":1,"binary":"b","host":"h","zone":"z","status":"enabled","state":"up","disabled_reason":"why"}]}`,
+		},
+		{
+			Line: "flavor list --long -f value -c Properties", Set: pinned("2.1"), Out: "a='1'",
+			API: `GET compute /flavors/detail?is_public=True = {"flavors":[{"id":"9","name":"x"}]}
+				GET compute /flavors/9/os-extra_specs = {"extra_specs":{"a":"1"}}`,
+		},
+		{
+			Line: "flavor show 9 -f value -c properties", Set: pinned("2.1"), Out: "a='1'",
+			API: `GET compute /flavors/9 = {"flavor":{"id":"9","name":"x","ram":1}}
+				GET compute /flavors/9/os-extra_specs = {"extra_specs":{"a":"1"}}`,
+		},
+		{Line: "flavor set --description d m1.tiny", Set: pinned("2.54"), Err: "--description requires"},
+		{Line: "aggregate cache image az1 cirros", Set: pinned("2.80"), Err: "aggregate cache image requires compute API microversion 2.81"},
+		{
+			Line: "console url show --serial web1 -f value", Set: pinned("2.5"), Out: "serial\nws://x",
+			API: `POST compute /servers/server-web1/action {"os-getSerialConsole":{"type":"serial"}} = {"console":{"type":"serial","url":"ws://x"}}`,
+		},
+		{Line: "console url show --mks web1", Set: pinned("2.5"), Err: "--mks requires"},
+		{Line: "console connection show x", Set: pinned("2.30"), Err: "console connection show requires"},
+		{Line: "hypervisor stats show", Set: pinned("2.90"), Err: "hypervisor stats show requires compute API microversion 2.87 or earlier"},
+		{
+			Line: "hypervisor list --matching cmp -f value", Compat: true, Set: pinned("2.53"), Out: "u1 cmp1   up",
+			API: `GET compute /os-hypervisors?hypervisor_hostname_pattern=cmp = {"hypervisors":[{"id":"u1","hypervisor_hostname":"cmp1","state":"up"}]}`,
+		},
+		{Line: "keypair list --user bob", Set: pinned("2.9"), Err: "--user requires"},
+		{Line: "keypair list --project admin", Set: pinned("2.9"), Err: "--project requires"},
+		{Line: "keypair list --project admin --marker x", Err: "--project excludes --marker"},
+		{Line: "keypair list -f value", Set: pinned("2.1"), API: `GET compute /os-keypairs = {"keypairs":[{"keypair":{"name":"k","fingerprint":"f"}}]}`, Out: "k\tf"},
+		{Line: "keypair create --type ssh k", Set: pinned("2.1"), Err: "--type requires"},
+		{Line: "compute host drain cmp1", Set: pinned("2.55"), Err: "compute host drain requires compute API microversion 2.56"},
+		{Line: "compute host drain cmp1 --wait-timeout 0 --dry-run", API: `GET compute /servers/detail?all_tenants=True&host=cmp1 = {"servers":[]}`},
+	})
 }

@@ -61,8 +61,10 @@ func (n *nova) Move(ctx context.Context, s drain.Server) error {
 	n.top = max(n.top, n.moving)
 	err := n.refuse[s.ID]
 	n.mu.Unlock()
+	timer := time.NewTimer(n.pause)
+	defer timer.Stop()
 	select {
-	case <-time.After(n.pause):
+	case <-timer.C:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

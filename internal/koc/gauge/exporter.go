@@ -88,8 +88,7 @@ func (e *Exporter) look(ctx context.Context, address string) (s sample, err erro
 	}
 	answer, err := e.Client.Do(request)
 	if err != nil {
-		var inner *url.Error // which repeats the address
-		if errors.As(err, &inner) {
+		if inner, ok := errors.AsType[*url.Error](err); ok { // which repeats the address
 			err = inner.Err
 		}
 		return s, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -165,7 +166,7 @@ func (o Options) columns(compact bool) []column {
 		{"Aggregate", true, text(func(h *Host) string { return h.Aggregate })},
 		{"Type", true, text(func(h *Host) string { return h.Type })},
 		{healthTitle, false, func(h *Host, _ int) Cell { return o.health(h) }},
-		{"VMs", false, text(func(h *Host) string { return fmt.Sprint(h.VMs) })},
+		{"VMs", false, text(func(h *Host) string { return strconv.FormatInt(h.VMs, 10) })},
 		{"vCPU(u/t)", true, text(func(h *Host) string { return fmt.Sprintf("%.0f/%.0f", h.VCPU.Used, h.VCPU.Total) })},
 		{"OC", false, func(h *Host, _ int) Cell { return overcommit(h.Overcommit()) }},
 		{"RAM", false, gauge(func(h *Host) Share { return h.RAM })},

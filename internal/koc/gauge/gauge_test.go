@@ -1,9 +1,11 @@
 package gauge_test
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -272,7 +274,7 @@ func TestSortIsStableBothWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(anyHost(), 0, 8).Draw(t, "hosts")
 		for i := range all {
-			all[i].CPUModel = fmt.Sprint(i) // where it was
+			all[i].CPUModel = strconv.Itoa(i) // where it was
 		}
 		key := rapid.SampledFrom(gauge.SortKeys()).Draw(t, "key")
 		reverse := rapid.Bool().Draw(t, "reverse")
@@ -353,7 +355,7 @@ func TestMeasuredColumns(t *testing.T) {
 	t.Parallel()
 	all := hosts()[:3]
 	all[0].Actual = &gauge.Actual{CPU: 50, RAM: gauge.Share{Used: 1024, Total: 2048}}
-	all[1].Actual = &gauge.Actual{Err: fmt.Errorf("refused")}
+	all[1].Actual = &gauge.Actual{Err: errors.New("refused")}
 	got := gauge.Draw(all, gauge.Options{Width: 300, Bar: 4, Warn: 70, Crit: 90, ASCII: true, Actual: true})
 	var rows [][]string
 	for _, row := range plain(got) {

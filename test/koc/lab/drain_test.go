@@ -103,6 +103,8 @@ func (d drainer) create(names ...string) {
 }
 
 // TestHostsAreDrained moves servers off a host in the three ways, for real.
+//
+//nolint:paralleltest // the steps are about one host
 func TestHostsAreDrained(t *testing.T) {
 	koc, oracle := start(t)
 	d := drainer{t, koc, oracle}

@@ -11,9 +11,12 @@ import (
 	"strings"
 )
 
-// maxDocument is how much of a JSON answer is read into memory. Answers that
-// are decoded as they come have no limit of their own.
-const maxDocument = 64 << 20
+// maxDocument is how much of a JSON answer is read into memory. Of answers that
+// are decoded as they come it is streams times as much: no page of a list is that long.
+const (
+	maxDocument = 64 << 20
+	streams     = 16
+)
 
 // streamed is what decodes an answer while it arrives.
 type streamed interface{ DecodeFrom(r io.Reader) error }
@@ -56,6 +59,7 @@ func (a *answer) name() string {
 func (a *answer) decode(into any) error {
 	watched := &watched{r: a.body}
 	if s, ok := into.(streamed); ok {
+		watched.limit = a.limit * streams
 		if err := s.DecodeFrom(watched); err != nil {
 			return a.undecoded(err, watched)
 		}
@@ -88,7 +92,7 @@ func (a *answer) rest(w *watched) error {
 func (a *answer) undecoded(err error, w *watched) error {
 	switch {
 	case errors.Is(w.err, errTooLong):
-		return fmt.Errorf("%s: the answer is longer than %d MiB: ask for less, with a filter or --limit", a.name(), a.limit>>20)
+		return fmt.Errorf("%s: the answer is longer than %d MiB: ask for less, with a filter or --limit", a.name(), w.limit>>20)
 	case w.err != nil && !errors.Is(w.err, io.EOF):
 		return a.cut(w.err)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):

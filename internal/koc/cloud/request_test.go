@@ -334,7 +334,9 @@ func TestAnAnswerThatIsNotWholeIsNeverTakenForOneThatIs(t *testing.T) {
 
 			wants(t, s.Do(t.Context(), cloud.Request{Path: "/servers", Into: &into}), c.want...)
 
-			if c.name != "two documents" && c.name != "of five gigabytes" {
+			if c.name == "of five gigabytes" {
+				wants(t, s.Do(t.Context(), cloud.Request{Path: "/servers", Into: new(stream)}), "longer than 16 MiB", "--limit")
+			} else if c.name != "two documents" {
 				wants(t, s.Do(t.Context(), cloud.Request{Path: "/servers", Into: new(stream)}), c.want[0])
 			}
 		})

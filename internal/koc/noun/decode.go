@@ -2,6 +2,7 @@ package noun
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 // again: what was read lately is taken again, and fields come out of slabs.
 type decoder struct {
 	*jsontext.Decoder
+	in     *measured
 	recent [256]recent
 	fields []render.Field // what is left of a slab
 	open   []render.Field // fields of the objects being read, the innermost last
@@ -28,8 +30,29 @@ type recent struct {
 	boxed any
 }
 
+// maxItem is how large an object may be: no service has any of that size, and all
+// of it is in memory at once.
+const maxItem = 64 << 20
+
+// measured is an answer that ends in an error in the middle of too large an item.
+type measured struct {
+	r    io.Reader
+	left int
+}
+
+// Read implements [io.Reader].
+func (m *measured) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		return 0, fmt.Errorf("one item of it is longer than %d MiB", maxItem>>20)
+	}
+	n, err := m.r.Read(p)
+	m.left -= n
+	return n, err
+}
+
 func newDecoder(r io.Reader) *decoder {
-	return &decoder{Decoder: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	in := &measured{r: r, left: maxItem}
+	return &decoder{in: in, Decoder: jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 }
 
 // Wanted is what is decoded of an object: the attributes by their names, with

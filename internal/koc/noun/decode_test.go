@@ -3,6 +3,7 @@ package noun_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -48,6 +49,26 @@ func decode(t *testing.T, text string) (v any) {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return v
+}
+
+// endless is a text without an end.
+type endless struct{}
+
+// Read implements [io.Reader].
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+func TestAnObjectWithoutAnEndIsNotReadIntoMemory(t *testing.T) {
+	t.Parallel()
+	var o noun.Object
+	err := o.DecodeFrom(io.MultiReader(strings.NewReader(`{"name":"`), endless{}))
+	if err == nil || !strings.Contains(err.Error(), "one item of it is longer than 64 MiB") {
+		t.Error(err)
+	}
 }
 
 func FuzzObject(f *testing.F) {

@@ -98,6 +98,7 @@ func (p *page) decodeItems(d *decoder) error {
 		}
 		items = append(items, o)
 		p.count++
+		d.in.left = maxItem
 		if len(items) == batch {
 			if err := p.emit(items); err != nil {
 				return err

@@ -98,7 +98,7 @@ func (o *Oracle) read(out io.Reader) {
 		}
 		var a answer
 		if err := json.Unmarshal(line, &a); err != nil {
-			continue
+			a.Error = err.Error() // the id is there, or the request ends with its context
 		}
 		o.mu.Lock()
 		ch := o.waiting[a.ID]

@@ -13,6 +13,7 @@ import os
 import pkgutil
 import re
 import select
+import signal
 import sys
 import time
 import traceback
@@ -125,7 +126,7 @@ def run(argv):
         out.append(b)
     for f in fds + saved:
         os.close(f)
-    return rc if isinstance(rc, int) else 0 if rc is None else 1, out[0], out[1]
+    return int(rc) if isinstance(rc, int) else 0 if rc is None else 1, out[0], out[1]
 
 
 def variants(argv):
@@ -160,7 +161,7 @@ def variants(argv):
 
 def handle(req):
     global GETS
-    GETS = {}
+    GETS = {} if req.get('expand') else None     # else a command may wait for a change
     kind, todo = 'command', [(req['argv'], None)]
     if req.get('expand'):
         try:
@@ -187,6 +188,7 @@ def fork(fn, *a):
         return pid, r
     rc = 1
     try:
+        signal.alarm(300)       # nothing lasts so long
         os.close(r)
         os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
         b = json.dumps(fn(*a)).encode()

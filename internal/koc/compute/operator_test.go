@@ -157,6 +157,7 @@ func TestOperatorRequests(t *testing.T) {
 			API: `POST compute /servers/server-web1/remote-consoles {"remote_console":{"protocol":"spice","type":"spice-html5"}}
 				= {"remote_console":{"protocol":"spice","type":"spice-html5","url":"http://x"}}`,
 		},
+		{Line: "console url show --type webmks web1 -f value -c url", API: `POST compute /servers/server-web1/remote-consoles {"remote_console":{"protocol":"mks","type":"webmks"}} = {"remote_console":{"url":"u"}}`, Out: "u"},
 		{Line: "console url show web1", API: `POST compute /servers/server-web1/remote-consoles {"remote_console":{"protocol":"vnc","type":"novnc"}} = 400 {"badRequest":{"message":"off"}}`, Err: `console novnc of server "web1": off`},
 		{
 			Line: "console connection show tok -f value", Out: "10.0.0.1\nserver-web1\n\n5900",

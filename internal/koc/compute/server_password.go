@@ -74,7 +74,7 @@ func readKey(c *command.Call, file string) (*rsa.PrivateKey, error) {
 		if file == "-" && !c.Streams.InTTY {
 			return nil, errors.New("it has a passphrase, which cannot be asked for while the key comes from standard input: give the key as a file")
 		}
-		passphrase, asked := askSecret(c, "Passphrase of the private key: ")
+		passphrase, asked := c.Secret("Passphrase of the private key: ")
 		if asked != nil {
 			return nil, asked
 		}

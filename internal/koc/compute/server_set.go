@@ -101,11 +101,11 @@ func (s *servers) update(ctx context.Context, id string, changes noun.Object) er
 
 // newPassword asks for a password twice.
 func newPassword(c *command.Call) (string, error) {
-	first, err := askSecret(c, "New password: ")
+	first, err := c.Secret("New password: ")
 	if err != nil {
 		return "", err
 	}
-	second, err := askSecret(c, "Retype new password: ")
+	second, err := c.Secret("Retype new password: ")
 	if err != nil {
 		return "", err
 	}

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -131,37 +127,4 @@ func addressOf(addresses noun.Object, kind, family string) (string, error) {
 		return "", errors.New("it has no address")
 	}
 	return "", fmt.Errorf("no %s address%s; it has %s: choose with --private or --address-type", kind, family, strings.Join(had, ", "))
-}
-
-// askSecret asks for a secret on the terminal, or takes a line of the input that
-// is none.
-func askSecret(c *command.Call, prompt string) (string, error) {
-	if f, ok := c.Streams.In.(*os.File); ok && c.Streams.InTTY {
-		c.Notef("%s", prompt)
-		text, err := term.ReadPassword(int(f.Fd()))
-		c.Notef("\n")
-		if err != nil {
-			return "", fmt.Errorf("read from the terminal: %w", err)
-		}
-		return string(text), nil
-	}
-	var line []byte
-	one := make([]byte, 1)
-	for {
-		n, err := c.Streams.In.Read(one)
-		if n > 0 {
-			if one[0] == '\n' {
-				return strings.TrimSuffix(string(line), "\r"), nil
-			}
-			line = append(line, one[0])
-		}
-		switch {
-		case errors.Is(err, io.EOF) && len(line) > 0:
-			return string(line), nil
-		case errors.Is(err, io.EOF):
-			return "", errors.New("standard input ended where a secret was expected")
-		case err != nil:
-			return "", err
-		}
-	}
 }

@@ -249,7 +249,7 @@ func (m *mover) judge(ctx context.Context) (done bool, end Outcome, err error) {
 			m.detail = autoConfirmed
 		}
 		return true, Moved, nil
-	case !away && s.Status == m.began.Status && m.idle():
+	case !away && s.Status != "ERROR" && s.Status == m.began.Status && m.idle():
 		return false, "", errors.New(m.reason(ctx))
 	}
 	return false, "", nil

@@ -285,6 +285,11 @@ func TestServersInErrorAreEvacuated(t *testing.T) {
 	got, _, _ := run(t, n, func(r *drain.Runner) { r.Verb = drain.Evacuate })
 	wants(t, got, "a cmp2 ACTIVE moved:")
 
+	// Nova is slow to begin.
+	n = &nova{servers: []drain.Server{broken}, script: map[string][]drain.Server{"a": {on("cmp1", "ERROR", ""), on("cmp1", "ERROR", ""), on("cmp2", "ACTIVE", "")}}}
+	got, _, _ = run(t, n, func(r *drain.Runner) { r.Verb = drain.Evacuate })
+	wants(t, got, "a cmp2 ACTIVE moved:")
+
 	n = &nova{servers: []drain.Server{broken}, script: map[string][]drain.Server{"a": {on("cmp1", "ERROR", "rebuilding"), on("cmp1", "ERROR", "")}}, reason: "no room"}
 	got, _, _ = run(t, n, func(r *drain.Runner) { r.Verb = drain.Evacuate })
 	wants(t, got, "a cmp1 ERROR failed: no room")

@@ -40,6 +40,7 @@ func Layers() Table {
 			{Name: "pure", Pure: true, Packages: []string{
 				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/schedule",
 				"internal/om/schema", "internal/om/cluster", "internal/om/event", "internal/om/orchestrate", "internal/om/simulate",
+				"internal/krops/config",
 			}},
 			{Name: "contract", Packages: []string{
 				"internal/om/resource/...", "internal/om/api",
@@ -74,6 +75,8 @@ func Layers() Table {
 			{"internal/om/daemon/httpd", "internal/om/daemon/executor", "an instance action asked through the API is a job"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/monitor", "an orchestration asked through the API is a goal"},
 			{"internal/om/command/...", "internal/om/command/...", "one command tree"},
+			{"internal/krops/config", "internal/secret", "a token is among the settings"},
+			{"internal/krops/config", "github.com/pelletier/go-toml/v2/...", "the configuration is TOML, and reading a text acts on nothing"},
 			{"internal/koc/command", "internal/koc/cloud", "a call carries its session"},
 			{"internal/koc/command", "internal/koc/render", "a call carries how its result is printed"},
 			{"internal/koc/noun", "internal/koc/command", "a noun makes commands"},
@@ -82,6 +85,9 @@ func Layers() Table {
 		},
 		Bans: []Ban{
 			{"koc", "internal/om/...", "", "the OpenStack client knows nothing of the agent"},
+			{"koc", "internal/krops/...", "", "the OpenStack client knows nothing of Cluster API"},
+			{"krops-bootstrap", "internal/om/...", "", "a bootstrap knows nothing of the agent"},
+			{"krops-bootstrap", "internal/koc/...", "", "a bootstrap knows nothing of OpenStack"},
 			{"ox", "internal/om/driver/...", "", "the remote client never acts on its host"},
 			{"ox", "internal/om/instance", "", "the remote client never acts on its host"},
 			{"ox", "internal/om/store", "", "the remote client reads no local configuration"},

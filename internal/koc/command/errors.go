@@ -46,7 +46,7 @@ func nearest(typed string, names []string) []string {
 	var guesses []guess
 	for _, name := range names {
 		far := distance(typed, name)
-		if far <= max(2, len(typed)/3) || len(typed) > 2 && strings.HasPrefix(name, typed) {
+		if far <= max(2, len(typed)/3) && 2*far < len(typed) || len(typed) > 2 && strings.HasPrefix(name, typed) {
 			guesses = append(guesses, guess{name, far})
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -235,8 +236,11 @@ func runSave(ctx context.Context, c *command.Call) (err error) {
 		return sum.check(o)
 	}
 	out, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
+	if bad, ok := errors.AsType[*fs.PathError](err); ok {
+		err = bad.Err // the name in it is one for the time being
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("--file %s: %w", name, err)
 	}
 	defer func() { _ = out.Cleanup() }()
 	if _, err := io.Copy(out, reader); err != nil {
@@ -252,22 +256,32 @@ func runSave(ctx context.Context, c *command.Call) (err error) {
 type sum struct {
 	hash.Hash
 	attr string // of the image that says what it must be; "" for none
+	size int64
 }
 
 func sumOf(o noun.Object) *sum {
 	switch strings.ToLower(o.Text("os_hash_algo")) {
 	case "sha512":
-		return &sum{sha512.New(), "os_hash_value"}
+		return &sum{Hash: sha512.New(), attr: "os_hash_value"}
 	case "sha256":
-		return &sum{sha256.New(), "os_hash_value"}
+		return &sum{Hash: sha256.New(), attr: "os_hash_value"}
 	}
 	if o.Text("checksum") != "" {
-		return &sum{md5.New(), "checksum"} //nolint:gosec // the checksum that old images have
+		return &sum{Hash: md5.New(), attr: "checksum"} //nolint:gosec // the checksum that old images have
 	}
-	return &sum{sha256.New(), ""}
+	return &sum{Hash: sha256.New()}
+}
+
+// Write implements [io.Writer].
+func (s *sum) Write(p []byte) (int, error) {
+	s.size += int64(len(p))
+	return s.Hash.Write(p)
 }
 
 func (s *sum) check(o noun.Object) error {
+	if want := o.Get("size"); want != nil && s.size != o.Int("size") {
+		return fmt.Errorf("the data of image %s is damaged: it has %d bytes and should have %d: download it again", o.Text("id"), s.size, o.Int("size"))
+	}
 	if s.attr == "" {
 		return nil
 	}

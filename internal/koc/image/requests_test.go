@@ -191,6 +191,8 @@ func TestADownloadIsWholeAndRightOrNotThere(t *testing.T) {
 		{Line: "image save alpine --file " + bad, API: "GET image /images/" + img2 + "/file\n= " + `"x"`, Err: "was not written"},
 		{Line: "image save alpine --file " + bad, API: "GET image /images/" + img2 + "/file\n= 204", Err: "has no data"},
 		{Line: "image save alpine", API: "GET image /images/" + img2 + "/file\n= " + `"x"`, Err: "is damaged"},
+		{Line: "image save " + img2 + " --file " + good, API: "GET image /images/" + img2 + "\n= {\"id\":\"" + img2 + "\",\"size\":20}\nGET image /images/" + img2 + "/file\n= " + `"x"`, Err: "it has 3 bytes and should have 20"},
+		{Line: "image save alpine --file " + dir + "/none/x", API: "GET image /images/" + img2 + "/file\n= " + `"x"`, Err: "--file " + dir + "/none/x: no such file or directory"},
 	})
 	t.Cleanup(func() {
 		if _, err := os.Stat(good); !os.IsNotExist(err) {

@@ -6,10 +6,12 @@ package common
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
+	"github.com/holdfast-ops/holdfast/internal/koc/render"
 )
 
 // Commands are the commands of the package.
@@ -46,16 +48,40 @@ func absent(err error) bool {
 	return errors.As(err, &missing)
 }
 
-// optional turns the failure of one of several services into a note: the others
-// are still shown. One that the user asked for by name fails the command.
-func optional(c *command.Call, what string, asked bool, err error) error {
-	if err == nil || asked && !c.Compat() {
+// parts gathers what several services tell. The failure of one is a note: the
+// others are still shown. One that the user asked for by name fails the command,
+// and so do all of them together.
+type parts struct {
+	what   string // "availability zones"
+	rows   [][]any
+	read   int
+	failed []error
+}
+
+// add takes the part of a service.
+func (p *parts) add(c *command.Call, service string, rows [][]any, err error) error {
+	asked := c.Is(service)
+	switch {
+	case err == nil:
+		p.rows, p.read = append(p.rows, rows...), p.read+1
+	case asked && !c.Compat():
 		return err
-	}
-	if !absent(err) || asked {
-		c.Notef("%s not read: %v\n", what, err)
+	case !absent(err) || asked:
+		c.Notef("%s of the %s service not read: %v\n", p.what, service, err)
+		p.failed = append(p.failed, err)
 	}
 	return nil
+}
+
+// print lists what there is.
+func (p *parts) print(c *command.Call, columns []render.Column) error {
+	if p.read == 0 && len(p.failed) > 0 && !c.Compat() {
+		return fmt.Errorf("no service tells its %s: %w", p.what, errors.Join(p.failed...))
+	}
+	for i := range p.rows {
+		p.rows[i] = p.rows[i][:len(columns)]
+	}
+	return c.List(columns, render.Rows(p.rows))
 }
 
 func asFault(err error, into **cloud.Fault) bool { return errors.As(err, into) }

@@ -29,23 +29,24 @@ func extensionList() command.Command {
 			}
 			services := []string{"identity", "compute", "volume", "network"}
 			all := !slices.ContainsFunc(services, c.Is)
-			var rows [][]any
+			found := parts{what: "extensions"}
 			for _, service := range services {
 				if !all && !c.Is(service) {
 					continue
 				}
-				found, err := extensions(ctx, c, service)
+				list, err := extensions(ctx, c, service)
 				if service == "identity" && !c.Is(service) && err != nil {
 					continue // its third version has none to tell
 				}
-				if err := optional(c, "extensions of the "+service+" service", c.Is(service), err); err != nil {
+				var rows [][]any
+				for _, o := range list {
+					rows = append(rows, extensionRow(c, service, o))
+				}
+				if err := found.add(c, service, rows, err); err != nil {
 					return err
 				}
-				for _, o := range found {
-					rows = append(rows, extensionRow(c, service, o)[:len(columns)])
-				}
 			}
-			return c.List(columns, render.Rows(rows))
+			return found.print(c, columns)
 		},
 	}
 }

@@ -83,6 +83,7 @@ func TestCommandsSendWhatTheyShould(t *testing.T) {
 			= {"availability_zones":[{"name":"n","state":"unavailable","resource":"router"}]}`, Out: "nova\tavailable\t\t\t\t\nn\tnot available\trouter"},
 		{Line: "availability zone list --network", API: "GET network /availability_zones\n= 404 {\"message\":\"no\"}", Err: "404"},
 		{Line: "availability zone list -f value", API: zones + "\nGET volume /os-availability-zone\n= 400 {\"badRequest\":{\"message\":\"x\"}}\nGET network /availability_zones\n= {\"availability_zones\":[]}", Out: "az1\tavailable\naz2\tnot available"},
+		{Line: "availability zone list", API: "GET compute /os-availability-zone/detail\n= 403\nGET compute /os-availability-zone\n= 403\nGET volume /os-availability-zone\n= 403\nGET network /availability_zones\n= 404", Err: "no service tells its availability zones"},
 		{Line: "extension list --network --volume --long -f value", Out: "Hosts\tos-hosts\th\tn\tu\t\nAgents\tagent\td\t\t2013-02-03T10:00:00-00:00"},
 		{Line: "extension list --network --long -f value", Compat: true, Out: "Agents agent d   []"},
 		{Line: "extension list --identity", API: "GET identity /extensions\n= 404", Err: "404"},

@@ -22,7 +22,7 @@ func zoneList() command.Command {
 		Output: command.Listed,
 		Run: func(ctx context.Context, c *command.Call) error {
 			all := !c.Is("compute") && !c.Is("network") && !c.Is("volume")
-			var rows [][]any
+			found := parts{what: "availability zones"}
 			for _, part := range []struct {
 				service string
 				read    func(context.Context, *command.Call) ([][]any, error)
@@ -30,21 +30,17 @@ func zoneList() command.Command {
 				if !all && !c.Is(part.service) {
 					continue
 				}
-				found, err := part.read(ctx, c)
-				if err := optional(c, "availability zones of the "+part.service+" service", c.Is(part.service), err); err != nil {
+				rows, err := part.read(ctx, c)
+				if err := found.add(c, part.service, rows, err); err != nil {
 					return err
 				}
-				rows = append(rows, found...)
 			}
 			columns := []render.Column{{Title: "Zone Name"}, {Title: "Zone Status"}}
 			if c.Is("long") {
 				columns = append(columns, render.Column{Title: "Zone Resource"}, render.Column{Title: "Host Name"},
 					render.Column{Title: "Service Name"}, render.Column{Title: "Service Status"})
 			}
-			for i := range rows {
-				rows[i] = rows[i][:len(columns)]
-			}
-			return c.List(columns, render.Rows(rows))
+			return found.print(c, columns)
 		},
 	}
 }

@@ -59,7 +59,7 @@ func (s *settings) timeout() (time.Duration, error) {
 	v := s.values["timeout"]
 	d, err := ParseTimeout(v.Value)
 	if err != nil {
-		return 0, fmt.Errorf("%s=%w", v.Source, err)
+		return 0, fmt.Errorf("%s=%w", v.origin("api_timeout"), err)
 	}
 	return d, nil
 }
@@ -69,7 +69,7 @@ func (s *settings) unverified() (bool, error) {
 	v := s.values["insecure"]
 	on, err := ParseBool(v.Value)
 	if err != nil {
-		return false, fmt.Errorf("%s=%w", v.Source, err)
+		return false, fmt.Errorf("%s=%w", v.origin("verify"), err)
 	}
 	return on, nil
 }

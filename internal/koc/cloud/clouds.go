@@ -18,6 +18,11 @@ import (
 // load finds the effective settings.
 func (c *Cloud) load(ctx context.Context) (*settings, error) {
 	s := &settings{values: map[string]Setting{}}
+	if insecure, err := ParseBool(c.options.Set["insecure"]); err == nil && insecure {
+		if verify, err := ParseBool(c.options.Set["verify"]); err == nil && verify {
+			return nil, errors.New("--insecure and --verify exclude each other: give one of them")
+		}
+	}
 	for name, value := range c.options.Set {
 		if on, err := ParseBool(value); name == "verify" && err == nil {
 			s.put("insecure", strconv.FormatBool(!on), "--verify", typed)

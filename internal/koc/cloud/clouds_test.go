@@ -133,7 +133,8 @@ func TestACloudThatIsAmiss(t *testing.T) {
 		{"no YAML", map[string]string{where + "clouds.yaml": "clouds: [\n"}, map[string]string{"OS_CLOUD": "one"}, nil, []string{"clouds.yaml: yaml:", "line"}},
 		{"in a region it does not have", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "many"}, []string{"region_name", "north"}, []string{`region "north" is none of its regions east, west`}},
 		{"without its profile", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "vendored"}, nil, []string{`profile "acme"`, "clouds-public.yaml"}},
-		{"neither verified nor not", map[string]string{where + "clouds.yaml": "clouds: {a: {verify: perhaps}}"}, nil, nil, []string{"cloud a in", `"perhaps"`}},
+		{"neither verified nor not", map[string]string{where + "clouds.yaml": "clouds: {a: {verify: perhaps}}"}, nil, nil, []string{"cloud a in", `clouds.yaml: verify="perhaps"`}},
+		{"for a time that is none", map[string]string{where + "clouds.yaml": "clouds: {a: {api_timeout: soon}}"}, nil, nil, []string{"cloud a in", `clouds.yaml: api_timeout="soon"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -59,6 +59,14 @@ func (s *settings) put(name, value, source string, level int) {
 	s.values[name] = Setting{Name: full, Value: value, Source: source, Secret: k.secret || secretName(name), level: level}
 }
 
+// origin is where the value came from, with the name it has in a file.
+func (v Setting) origin(key string) string {
+	if v.level == typed || !strings.Contains(v.Source, " ") {
+		return v.Source // the name of a flag or a variable
+	}
+	return v.Source + ": " + key
+}
+
 func (s *settings) sorted() []Setting {
 	all := make([]Setting, 0, len(s.values))
 	for _, v := range s.values {

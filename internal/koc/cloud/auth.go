@@ -396,5 +396,8 @@ func (c *Cloud) whoWasRefused(err error) error {
 		who = ""
 	}
 	f.hint = fmt.Sprintf("check the %s%s (%s)", strings.ReplaceAll(what, "_", " "), who, v.Source)
+	if project, ok := s.values["project_name"]; ok && what == "password" { // Keystone does not say that there is no such project
+		f.hint += fmt.Sprintf(", and the project %s (%s)", project.Value, project.Source)
+	}
 	return err
 }

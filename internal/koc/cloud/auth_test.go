@@ -97,6 +97,7 @@ func TestCredentialsThatCannotWorkAreRefusedWithTheRemedy(t *testing.T) {
 		{"no provider", openrc("OS_AUTH_TYPE", "v3oidcpassword"), nil, []string{"--os-identity-provider"}},
 		{"no boolean", openrc("OS_INSECURE", "maybe"), nil, []string{"unusable environment variable", `OS_INSECURE="maybe"`}},
 		{"no duration", openrc("OS_TIMEOUT", "soon"), nil, []string{"unusable environment variable", `OS_TIMEOUT="soon"`}},
+		{"to check certificates and not", openrc(), []string{"insecure", "true", "verify", "true"}, []string{"--insecure and --verify exclude each other"}},
 		{"no typed duration", openrc(), []string{"timeout", "-3"}, []string{`--timeout="-3"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,7 +122,7 @@ func TestAWrongPasswordSaysWhereItCameFrom(t *testing.T) {
 
 	_, err := f.open(openrc()).Token(t.Context())
 
-	wants(t, err, "authenticate at http://cloud.test/identity/v3", "requires authentication (401, request req-1)", "check the password of anna (OS_PASSWORD)")
+	wants(t, err, "authenticate at http://cloud.test/identity/v3", "requires authentication (401, request req-1)", "check the password of anna (OS_PASSWORD), and the project demo (OS_PROJECT_NAME)")
 }
 
 func TestThePasswordOfStandardInput(t *testing.T) {

@@ -98,6 +98,8 @@ func TestCredentialsThatCannotWorkAreRefusedWithTheRemedy(t *testing.T) {
 		{"no boolean", openrc("OS_INSECURE", "maybe"), nil, []string{"unusable environment variable", `OS_INSECURE="maybe"`}},
 		{"no duration", openrc("OS_TIMEOUT", "soon"), nil, []string{"unusable environment variable", `OS_TIMEOUT="soon"`}},
 		{"to check certificates and not", openrc(), []string{"insecure", "true", "verify", "true"}, []string{"--insecure and --verify exclude each other"}},
+		{"no microversion", openrc("OS_COMPUTE_API_VERSION", "2.x"), nil, []string{`OS_COMPUTE_API_VERSION="2.x": expected a version such as 2.79, or latest`}},
+		{"no typed microversion", openrc(), []string{"volume_api_version", "abc"}, []string{`--os-volume-api-version="abc"`}},
 		{"no typed duration", openrc(), []string{"timeout", "-3"}, []string{`--timeout="-3"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -81,6 +81,9 @@ func (s *settings) check() error {
 	if _, err := s.timeout(); err != nil {
 		bad = append(bad, err.Error())
 	}
+	if err := s.versioned(); err != nil {
+		bad = append(bad, err.Error())
+	}
 	if len(bad) > 0 {
 		return errors.New("unusable setting: " + strings.Join(bad, "; "))
 	}

@@ -44,6 +44,27 @@ func (s *settings) microversion(k kind, compat bool) (v string, pinned bool) {
 	return k.def, false
 }
 
+// versioned refuses what is no version, which would be taken for none.
+func (s *settings) versioned() error {
+	for _, k := range kinds[:] {
+		v, ok := s.values[k.setting+"_api_version"]
+		if !ok || k.def == "" || v.Value == "latest" {
+			continue
+		}
+		major, minor, has := strings.Cut(strings.TrimPrefix(v.Value, "v"), ".")
+		if _, err := strconv.ParseUint(major, 10, 16); err == nil && minor != "latest" && has {
+			_, err = strconv.ParseUint(minor, 10, 16)
+			ok = err == nil
+		} else {
+			ok = err == nil
+		}
+		if !ok {
+			return fmt.Errorf("%s=%q: expected a version such as 2.79, or latest", v.origin(k.setting+"_api_version"), v.Value)
+		}
+	}
+	return nil
+}
+
 // Pinned reports whether the user asked for the microversion, by flag,
 // environment or clouds.yaml: commands leave it alone then.
 func (s Service) Pinned() bool { return s.pinned }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -118,6 +119,9 @@ func (a *answer) kind() string {
 
 // cut is the error of an answer that was interrupted.
 func (a *answer) cut(err error) error {
+	if os.IsTimeout(err) {
+		return fmt.Errorf("%s: the answer was not whole in the time for it (--timeout), what was shown is not all", a.name())
+	}
 	return fmt.Errorf("%s: the answer was interrupted, what was shown is not all: %w", a.name(), err)
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -244,6 +245,21 @@ func TestAnExchangeEndsAtItsLimit(t *testing.T) {
 		}
 		wants(t, err, "the network service at http://cloud.test gave no answer", "the limit is 1.5s (OS_TIMEOUT)")
 	})
+}
+
+func TestAnAnswerIsCutAtTheLimit(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"networks":[`)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	session, _ := networked(openrc("OS_AUTH_TYPE", "none", "OS_ENDPOINT", server.URL, "OS_TIMEOUT", "0.1"))
+
+	err := service(t, session, "network").Do(t.Context(), cloud.Request{Path: "/networks", Into: new(any)})
+
+	wants(t, err, "the answer was not whole in the time for it (--timeout), what was shown is not all")
 }
 
 func TestAnInterruptedRequestIsAnInterruption(t *testing.T) {

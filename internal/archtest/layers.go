@@ -40,7 +40,7 @@ func Layers() Table {
 			{Name: "pure", Pure: true, Packages: []string{
 				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/schedule",
 				"internal/om/schema", "internal/om/cluster", "internal/om/event", "internal/om/orchestrate", "internal/om/simulate",
-				"internal/krops/config",
+				"internal/krops/config", "internal/krops/plan",
 			}},
 			{Name: "contract", Packages: []string{
 				"internal/om/resource/...", "internal/om/api",

@@ -1,0 +1,304 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/plan"
+)
+
+// A planner makes the plan of a verb. Mutants are planners too.
+type planner func(*config.Settings, plan.World) plan.Plan
+
+// A doer leads a world through a step. Mutants are doers too.
+type doer func(plan.World, plan.Step) plan.World
+
+func do(w plan.World, s plan.Step) plan.World { return w.After(s) }
+
+// drive runs a verb as the program does: plan, do the next step, plan again. A
+// run that stops after some steps begins again as another one.
+func drive(by planner, act doer, s *config.Settings, w plan.World, stop int) (steps []plan.Step, end plan.World, err error) {
+	for range 200 {
+		p := by(s, w)
+		next, ok := p.Next()
+		if !ok {
+			if left := p.Left(); len(left) > 0 && !slices.ContainsFunc(left, func(s plan.Step) bool { return s.BestEffort }) {
+				return steps, w, fmt.Errorf("stuck at %s: %s, %s", left[0].ID, left[0].Verdict, left[0].Why)
+			}
+			return steps, w, nil
+		}
+		if err := permitted(next, w); err != nil {
+			return steps, w, err
+		}
+		steps = append(steps, next)
+		w = act(w, next)
+		if len(steps) == stop {
+			w = w.Forget()
+		}
+	}
+	return steps, w, errors.New("no end in sight")
+}
+
+// permitted fails on a step whose grounds the true world does not give.
+func permitted(s plan.Step, truth plan.World) error {
+	for _, f := range s.Needs {
+		if !truth.Of(f).There() {
+			return fmt.Errorf("%s is done without %s, which is %v", s.ID, f, truth.Of(f))
+		}
+	}
+	if s.Kind != plan.Delete {
+		return nil
+	}
+	for _, f := range s.Clear {
+		if !truth.Of(f).Gone() && !s.Forced {
+			return fmt.Errorf("%s deletes although %s is %v", s.ID, f, truth.Of(f))
+		}
+	}
+	for _, f := range s.Takes {
+		if truth.Of(f).Unknown() {
+			return fmt.Errorf("%s deletes %s, which is %v", s.ID, f, truth.Of(f))
+		}
+	}
+	return nil
+}
+
+// story is a verb on a world.
+type story struct {
+	name     string
+	by       planner
+	settings *config.Settings
+	world    plan.World
+}
+
+func stories(t *testing.T) []story {
+	t.Helper()
+	var list []story
+	for _, profile := range profiles() {
+		s := settings(t, config.VerbBootstrap, profile)
+		list = append(list, story{"bootstrap " + profile, plan.Bootstrap, s, empty()},
+			story{"bootstrap without pivot " + profile, plan.Bootstrap, settings(t, config.VerbBootstrap, profile, "BOOTSTRAP_PIVOT=0"), empty()},
+			story{"bootstrap that keeps kind " + profile, plan.Bootstrap, settings(t, config.VerbBootstrap, profile, "PIVOT_SKIP_DELETE=1"), empty()},
+			story{"pivot " + profile, plan.Pivot, settings(t, config.VerbPivot, profile), built(t, profile, "BOOTSTRAP_PIVOT=0")})
+		if s.Environment.Teardown.Manual != "" {
+			continue
+		}
+		for _, host := range []plan.Host{plan.HostKind, plan.HostSelfManaged, plan.HostUnreachable} {
+			w := controlled(host, "default/local-workload", "default/eu-north-1-workload", "other/w", "default/eu-north-1-management")
+			list = append(list, story{fmt.Sprintf("teardown %s on %v", profile, host), plan.Teardown, settings(t, config.VerbTeardown, profile), w})
+		}
+	}
+	return append(list, story{"sweep", plan.Teardown, settings(t, config.VerbTeardown, "aws", "AWS_ONLY=1"), controlled(plan.HostKind, "default/w")})
+}
+
+// rerun is the law that a run which is complete leaves nothing to do, wherever it
+// was interrupted.
+func rerun(by planner, act doer, s *config.Settings, w plan.World) error {
+	whole, _, err := drive(by, act, s, w, 0)
+	if err != nil {
+		return err
+	}
+	for stop := range len(whole) + 1 {
+		steps, end, err := drive(by, act, s, w, stop)
+		if err != nil {
+			return fmt.Errorf("interrupted after %d steps: %w", stop, err)
+		}
+		if left := by(s, end.Forget()).Left(); len(left) > 0 {
+			return fmt.Errorf("interrupted after %d of %d steps, left at the end: %v", stop, len(steps), ids(left))
+		}
+	}
+	return nil
+}
+
+func TestAFinishedRunLeavesNothingToDo(t *testing.T) {
+	t.Parallel()
+	for _, c := range stories(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if err := rerun(c.by, do, c.settings, c.world); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTheRunGoesAsThePlanSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range stories(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			steps, _, err := drive(c.by, do, c.settings, c.world, 0)
+			same(t, ids(steps), ids(c.by(c.settings, c.world).Left()))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestStepsHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range stories(t) {
+		names := ids(c.by(c.settings, c.world).Steps)
+		sorted := slices.Sorted(slices.Values(names))
+		if len(slices.Compact(sorted)) != len(names) {
+			t.Errorf("%s: a name twice in %v", c.name, names)
+		}
+	}
+}
+
+// anyWorld draws a world in which each fact of a plan is known, unknown or failed.
+func anyWorld(t *rapid.T, s *config.Settings, by planner) plan.World {
+	answers := []plan.Presence{{}, plan.Failed("forbidden"), plan.Absent("looked"), plan.Present()}
+	listings := []plan.Listing{
+		{},
+		plan.List(plan.Answer{Failure: plan.TimedOut}), plan.Listed(),
+		plan.Listed("default/eu-north-1-management"), plan.Listed("default/local-workload", "default/eu-north-1-management", "other/w"),
+	}
+	w := plan.World{
+		Host:      rapid.SampledFrom([]plan.Host{plan.HostUnknown, plan.HostKind, plan.HostSelfManaged, plan.HostUnreachable}).Draw(t, "host"),
+		Clusters:  rapid.SampledFrom(listings).Draw(t, "clusters"),
+		Providers: rapid.SampledFrom(listings[:3]).Draw(t, "providers"),
+	}
+	sure := rapid.Bool().Draw(t, "mostly known") // else deletions are rarely reached
+	for _, step := range by(s, w).Steps {
+		for _, f := range slices.Concat(step.Needs, step.Clear, step.Gives, step.Takes, step.Moot) {
+			pick := rapid.SampledFrom(answers)
+			if sure && rapid.IntRange(0, 9).Draw(t, "sure") > 0 {
+				pick = rapid.SampledFrom(answers[2:])
+			}
+			w = w.With(f, pick.Draw(t, string(f)))
+		}
+	}
+	return w
+}
+
+// unknownNeverDeletes is the law that nothing is deleted on the ground of what is
+// not known.
+func unknownNeverDeletes(by planner, s *config.Settings, truth plan.World) error {
+	for _, step := range by(s, truth).Steps {
+		if step.Verdict == plan.Ready && step.Kind == plan.Delete {
+			if err := permitted(step, truth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestUnknownNeverPermitsADeletion(t *testing.T) {
+	t.Parallel()
+	for _, c := range stories(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				if err := unknownNeverDeletes(c.by, c.settings, anyWorld(t, c.settings, c.by)); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestNoStepIsReadyBehindOneThatIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range stories(t) {
+		rapid.Check(t, func(t *rapid.T) {
+			refused := ""
+			for _, step := range c.by(c.settings, anyWorld(t, c.settings, c.by)).Steps {
+				if refused != "" && step.Verdict != plan.Done && step.Verdict != plan.Blocked {
+					t.Errorf("%s is %s behind %s", step.ID, step.Verdict, refused)
+				}
+				if step.Verdict == plan.Refused && !step.BestEffort {
+					refused = step.ID
+				}
+			}
+		})
+	}
+}
+
+// conflated is a planner that takes what failed for gone, as others do.
+func conflated(by planner) planner {
+	return func(s *config.Settings, w plan.World) plan.Plan {
+		for _, f := range w.Facts() {
+			if w.Of(f).Unknown() {
+				w = w.With(f, plan.Absent("nothing came back"))
+			}
+		}
+		for _, l := range []*plan.Listing{&w.Clusters, &w.Providers} {
+			if l.Known().Unknown() {
+				*l = plan.Listed()
+			}
+		}
+		return by(s, w)
+	}
+}
+
+func TestAMutantThatTakesFailuresForAbsenceDeletesOnUnknownGrounds(t *testing.T) {
+	t.Parallel()
+	s := settings(t, config.VerbTeardown, "aws")
+	w := controlled(plan.HostKind)
+	w.Clusters = plan.List(plan.Answer{Failure: plan.Forbidden})
+
+	if err := unknownNeverDeletes(conflated(plan.Teardown), s, w); err == nil {
+		t.Error("the law did not notice")
+	}
+	if err := unknownNeverDeletes(plan.Teardown, s, w); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMutantsOfTheOrderBreakTheLaws(t *testing.T) {
+	t.Parallel()
+	s := settings(t, config.VerbBootstrap, "local-host")
+	for _, moved := range []string{"move", "delete-kind", "flux-instance", "target-providers", "export-kubeconfig"} {
+		early := func(s *config.Settings, w plan.World) plan.Plan {
+			p := plan.Bootstrap(s, w)
+			for i, step := range p.Steps {
+				if step.ID == moved && step.Verdict == plan.After {
+					step.Verdict = plan.Ready
+					p.Steps = slices.Insert(slices.Delete(slices.Clone(p.Steps), i, i+1), 0, step)
+				}
+			}
+			return p
+		}
+		if _, _, err := drive(early, do, s, empty(), 0); err == nil {
+			t.Errorf("%s first, and nothing noticed", moved)
+		}
+	}
+}
+
+func TestMutantsOfTheWorldLeaveSomethingToDo(t *testing.T) {
+	t.Parallel()
+	for name, act := range map[string]doer{
+		"a move that leaves the source": func(w plan.World, s plan.Step) plan.World {
+			if s.ID == "move" {
+				s.Takes = nil
+			}
+			return w.After(s)
+		},
+		"a deletion that does nothing": func(w plan.World, s plan.Step) plan.World {
+			if s.ID == "delete-kind" {
+				return w
+			}
+			return w.After(s)
+		},
+		"an installation that is lost": func(w plan.World, s plan.Step) plan.World {
+			if s.ID == "target-flux-operator" {
+				return w
+			}
+			return w.After(s)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := rerun(plan.Bootstrap, act, settings(t, config.VerbBootstrap, "aws"), empty()); err == nil {
+				t.Error("the law did not notice")
+			}
+		})
+	}
+}

@@ -1,0 +1,247 @@
+package plan
+
+import (
+	"slices"
+	"time"
+)
+
+// Kind is what a step is to the world.
+type Kind string
+
+// The kinds of steps.
+const (
+	Check  Kind = "check"  // asks, changes nothing
+	Change Kind = "change" // makes something
+	Wait   Kind = "wait"   // until others have made or removed something
+	Delete Kind = "delete" // removes something
+)
+
+// Verdict is what a plan says of a step.
+type Verdict string
+
+// The verdicts.
+const (
+	Done    Verdict = "done"    // it is observed to be done, or nothing is left of it
+	Ready   Verdict = "ready"   // all it needs is observed: it can be done
+	After   Verdict = "after"   // it comes after earlier steps
+	Ask     Verdict = "ask"     // what it depends on was not asked yet
+	Refused Verdict = "refused" // what it depends on cannot be known, or forbids it
+	Blocked Verdict = "blocked" // an earlier step is refused
+)
+
+// Step is one thing to do.
+type Step struct {
+	ID     string // stable, unique in a plan
+	Phase  string
+	Kind   Kind
+	Title  string   // what a run says when it begins
+	Detail []string // what it does, in more words
+
+	Needs []Fact // must be there
+	Clear []Fact // must be confirmed absent
+	Gives []Fact // are there afterwards
+	Takes []Fact // are gone afterwards
+	Moot  []Fact // when one is gone, there is nothing to do
+
+	Cannot   string // what is said when its state cannot be confirmed
+	Waits    string // what a Wait waits for
+	Deadline time.Duration
+	Every    time.Duration // between two looks
+
+	Source     bool // acts on the kind cluster, pointless once the inventory has left it
+	EachRun    bool // holds for one run only
+	Closing    bool // ends a run that has done something
+	Tolerated  bool // its failure is a warning
+	BestEffort bool // a failed query stops this step and no other
+	Forced     bool // goes on although what Clear says is not confirmed
+
+	Verdict Verdict
+	Why     string // of the verdict
+}
+
+// Plan is what is to be done, in order.
+type Plan struct {
+	Verb        string
+	Environment string
+	Steps       []Step
+	Refusal     string // the verb cannot be done at all
+	Incomplete  string // why the run ends with an error although every step is done
+}
+
+// Left are the steps that are not done.
+func (p Plan) Left() []Step {
+	var left []Step
+	for _, s := range p.Steps {
+		if s.Verdict != Done {
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// Next is the step to carry out now; ok is false when there is none, or when it
+// is not ready.
+func (p Plan) Next() (Step, bool) {
+	for _, s := range p.Steps {
+		switch s.Verdict {
+		case Done:
+		case Ready:
+			return s, true
+		case Refused:
+			if !s.BestEffort {
+				return Step{}, false
+			}
+		case After, Ask, Blocked:
+			return Step{}, false
+		}
+	}
+	return Step{}, false
+}
+
+// judge settles the verdict of each step in the world observed.
+func judge(steps []Step, observed World) []Step {
+	world := observed // as the steps before will have left it
+	var stopped string
+	judged := make([]Step, len(steps))
+	for i, s := range steps {
+		s.Verdict, s.Why = s.verdict(observed, world)
+		if stopped != "" && s.Verdict != Done {
+			s.Verdict, s.Why = Blocked, stopped+" comes first"
+		}
+		switch s.Verdict {
+		case Refused:
+			if !s.BestEffort {
+				stopped = s.ID
+			}
+		case Ready, After, Ask:
+			world = world.After(s)
+		case Done, Blocked:
+		}
+		judged[i] = s
+	}
+	return prune(judged, observed.Of(acted).There())
+}
+
+func (s Step) verdict(observed, world World) (Verdict, string) {
+	if s.Source && moved(world) {
+		return Done, "the inventory is on the management cluster"
+	}
+	for _, f := range s.Moot {
+		if p := world.Of(f); p.Gone() {
+			return Done, f.String() + ": " + p.Evidence()
+		}
+	}
+	if s.finished(world) {
+		return Done, ""
+	}
+	asks := ""
+	for _, f := range s.concerns() {
+		p := world.Of(f)
+		if why, bad := p.Failed(); bad {
+			if s.Forced && slices.Contains(s.Clear, f) {
+				continue
+			}
+			if s.Cannot != "" {
+				return Refused, s.Cannot + ": " + why
+			}
+			return Refused, "cannot confirm the state of " + f.String() + ": " + why
+		}
+		if p.Unknown() && asks == "" && !slices.Contains(s.Clear, f) {
+			asks = f.String() + " was not asked"
+		}
+	}
+	later := asks == "" && s.waitsForOthers(observed, world)
+	for _, f := range s.Needs {
+		if world.Of(f).Gone() {
+			return Refused, "needs " + f.String() + ", which is gone"
+		}
+	}
+	for _, f := range s.Clear {
+		switch p := world.Of(f); {
+		case s.Forced:
+		case p.There():
+			return Refused, f.String() + " is still there"
+		case p.Unknown() && asks == "":
+			asks = f.String() + " was not asked"
+		}
+	}
+	switch {
+	case asks != "":
+		return Ask, asks
+	case later:
+		return After, ""
+	default:
+		return Ready, ""
+	}
+}
+
+// concerns are the facts a step must know before it acts. What it gives in one
+// run only is not asked for.
+func (s Step) concerns() []Fact {
+	var facts []Fact
+	facts = append(facts, s.Needs...)
+	facts = append(facts, s.Clear...)
+	facts = append(facts, s.Takes...)
+	facts = append(facts, s.Moot...)
+	if !s.EachRun {
+		facts = append(facts, s.Gives...)
+	}
+	return facts
+}
+
+// waitsForOthers tells whether a fact it depends on is only so once earlier
+// steps are done.
+func (s Step) waitsForOthers(observed, world World) bool {
+	for _, f := range s.Needs {
+		if !observed.Of(f).There() {
+			return true
+		}
+	}
+	for _, f := range s.Clear {
+		if !observed.Of(f).Gone() && !s.Forced {
+			return true
+		}
+	}
+	for _, f := range s.concerns() {
+		if observed.Of(f).state != world.Of(f).state {
+			return true
+		}
+	}
+	return false
+}
+
+// finished is the check of a step: what it gives is there, what it takes is gone.
+func (s Step) finished(w World) bool {
+	for _, f := range s.Gives {
+		if !w.Of(f).There() {
+			return false
+		}
+	}
+	for _, f := range s.Takes {
+		if !w.Of(f).Gone() {
+			return false
+		}
+	}
+	return true
+}
+
+// moved tells whether the inventory has left the kind cluster for good.
+func moved(w World) bool {
+	return w.Of(targetInventory).There() && w.Of(sourceInventory).Gone()
+}
+
+// prune drops what only holds for one run when no other step is left. What closes
+// a run stays when the run has done something.
+func prune(steps []Step, acted bool) []Step {
+	for _, s := range steps {
+		if s.Verdict != Done && !s.EachRun {
+			return steps
+		}
+	}
+	for i := range steps {
+		if steps[i].Verdict != Done && (!steps[i].Closing || !acted) {
+			steps[i].Verdict, steps[i].Why = Done, "nothing is left that needs it"
+		}
+	}
+	return steps
+}

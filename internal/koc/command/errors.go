@@ -46,7 +46,7 @@ func nearest(typed string, names []string) []string {
 	var guesses []guess
 	for _, name := range names {
 		far := distance(typed, name)
-		if far <= max(2, len(typed)/3) && 2*far < len(typed) || len(typed) > 2 && strings.HasPrefix(name, typed) {
+		if far <= max(2, len(typed)/3) && near(typed, name) || len(typed) > 2 && strings.HasPrefix(name, typed) {
 			guesses = append(guesses, guess{name, far})
 		}
 	}
@@ -54,11 +54,26 @@ func nearest(typed string, names []string) []string {
 		guesses = begun // what was shortened too much
 	}
 	slices.SortStableFunc(guesses, func(a, b guess) int { return a.far - b.far })
-	var near []string
+	var best []string
 	for _, g := range guesses[:min(3, len(guesses))] {
-		near = append(near, g.name)
+		best = append(best, g.name)
 	}
-	return near
+	return best
+}
+
+// near reports whether less than half of what was typed has to change: of each
+// word, when there are as many. "module list" is not near to "role list".
+func near(typed, name string) bool {
+	words, others := strings.Fields(typed), strings.Fields(name)
+	if len(words) != len(others) {
+		return 2*distance(typed, name) < len(typed)
+	}
+	for i, word := range words {
+		if 2*distance(word, others[i]) >= max(len(word), 2) {
+			return false
+		}
+	}
+	return true
 }
 
 // distance counts the letters to change, add, remove or swap between two words.

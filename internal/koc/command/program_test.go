@@ -164,6 +164,7 @@ func TestExitCodesAndErrors(t *testing.T) {
 		"server --version":             {0, "koc v1\n", ""},
 		"server lsit":                  {2, "", "koc: unknown command \"lsit\" for \"koc server\"; did you mean \"server list\"?\nRun 'koc server --help' for the available commands.\n"},
 		"s list":                       {2, "", "koc: unknown command \"s\"\nRun 'koc --help' for the available commands.\n"},
+		"vertex list":                  {2, "", "koc: unknown command \"vertex\"\nRun 'koc --help' for the available commands.\n"},
 		"serveice list":                {2, "", "koc: unknown command \"serveice\"; did you mean \"service\"?\nRun 'koc --help' for the available commands.\n"},
 		"server show --hots":           {2, "", "koc: unknown flag --hots; did you mean \"--host\"?\nUsage: koc server show [flags] [<arg> [<arg> ...]]\nRun 'koc server show --help' for its flags.\n"},
 		"--nonsense":                   {2, "", "koc: unknown flag --nonsense\nRun 'koc --help'.\n"},

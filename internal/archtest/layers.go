@@ -53,7 +53,7 @@ func Layers() Table {
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
 				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",
 			}},
-			{Name: "assembly", Packages: []string{"internal/om/daemon/...", "internal/om/command/...", "internal/koc"}},
+			{Name: "assembly", Packages: []string{"internal/om/daemon/...", "internal/om/command/...", "internal/koc", "internal/krops"}},
 			{Name: "main", Packages: []string{"cmd/..."}},
 		},
 		Beside: []Edge{

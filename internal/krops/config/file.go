@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -214,7 +213,7 @@ func Parse(name string, text []byte, nearest Nearest) (*File, error) {
 			}
 			return a.At.Column - b.At.Column
 		})
-		return nil, fmt.Errorf("failed to parse bootstrap config '%s': %w", name, &FileError{Name: path.Base(name), List: list})
+		return nil, fmt.Errorf("failed to parse bootstrap config '%s': %w", name, &FileError{Name: name, List: list})
 	}
 	doc, wrong := readDocument(text)
 	if wrong != nil {

@@ -51,7 +51,7 @@ func permitted(s plan.Step, truth plan.World) error {
 			return fmt.Errorf("%s is done without %s, which is %v", s.ID, f, truth.Of(f))
 		}
 	}
-	if s.Kind != plan.Delete {
+	if s.Kind != plan.Delete && s.Kind != plan.Move {
 		return nil
 	}
 	for _, f := range s.Clear {
@@ -181,7 +181,7 @@ func anyWorld(t *rapid.T, s *config.Settings, by planner) plan.World {
 // not known.
 func unknownNeverDeletes(by planner, s *config.Settings, truth plan.World) error {
 	for _, step := range by(s, truth).Steps {
-		if step.Verdict == plan.Ready && step.Kind == plan.Delete {
+		if step.Verdict == plan.Ready {
 			if err := permitted(step, truth); err != nil {
 				return err
 			}

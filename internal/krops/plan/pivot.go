@@ -106,7 +106,7 @@ func (b *builder) move() {
 		Needs: []Fact{sourceFlux, "source/move-ready"}, Gives: []Fact{sourceSuspended}, Source: true,
 	})
 	b.add(Step{
-		ID: "move", Kind: Delete, Title: "Moving the CAPI inventory to the management cluster...", Detail: []string{"namespace " + ns},
+		ID: "move", Kind: Move, Title: "Moving the CAPI inventory to the management cluster...", Detail: []string{"namespace " + ns},
 		Needs: []Fact{sourceSuspended, "source/move-ready", targetProviders}, Gives: []Fact{targetInventory}, Takes: []Fact{sourceInventory}, Source: true,
 	})
 	b.add(Step{

@@ -14,6 +14,7 @@ const (
 	Change Kind = "change" // makes something
 	Wait   Kind = "wait"   // until others have made or removed something
 	Delete Kind = "delete" // removes something
+	Move   Kind = "move"   // makes something elsewhere, then removes it
 )
 
 // Verdict is what a plan says of a step.

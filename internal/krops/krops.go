@@ -1,0 +1,118 @@
+// Package krops is the program krops-bootstrap: its commands, its exit codes and
+// how it says what went wrong.
+//
+//	done                        -> 0
+//	any error                   -> 1, with what caused it
+//	a command line that is none -> 2
+package krops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/cli/program"
+)
+
+// usageCode is the exit code of a command line that cannot be understood.
+const usageCode = 2
+
+// Main runs the program and exits.
+func Main(version string) {
+	program.Main("krops-bootstrap", func(p program.Process, signals func() context.Context) int {
+		p.Version = version
+		return Run(signals(), p)
+	})
+}
+
+// Run is Main without the process: it returns the exit code.
+func Run(ctx context.Context, p program.Process) int {
+	root := New(p)
+	app.Prepare(root)
+	root.SetIn(p.Streams.In)
+	root.SetOut(p.Streams.Out)
+	root.SetErr(p.Streams.Err)
+	err := root.ExecuteContext(ctx)
+	report(p.Streams.Err, err)
+	if _, usage := errors.AsType[*program.UsageError](err); usage {
+		return usageCode
+	}
+	return program.ExitCode(err)
+}
+
+// New returns the command tree.
+func New(p program.Process) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "krops-bootstrap",
+		Short: "Make and remove Cluster API management clusters",
+		Long: "krops-bootstrap makes a management cluster that manages itself, from one file, and removes it again.\n\n" +
+			"This build reads and checks bootstrap.toml and plans: it prints each step of a bootstrap, a pivot or a\n" +
+			"teardown and touches nothing.",
+		Version:           p.Version,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.Flags().BoolP("version", "V", false, "print the version")
+	root.AddCommand(configCommand(p), planCommand(p))
+	root.SetArgs(p.Args)
+	return root
+}
+
+// atMostOne is the argument check of a command that takes one argument or none.
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return app.Usage("%s takes one %s, not %d arguments; see %s --help", cmd.CommandPath(), what, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// report prints an error, then what caused it.
+func report(w io.Writer, err error) {
+	if program.Unsaid(err) == "" {
+		return
+	}
+	causes := chain(err)
+	if len(causes) == 1 || errors.Is(err, context.Canceled) {
+		program.Report(w, err)
+		return
+	}
+	_, _ = fmt.Fprintf(w, "Error: %s\n\nCaused by:\n", causes[0])
+	for i, cause := range causes[1:] {
+		number := ""
+		if len(causes) > 2 {
+			number = strconv.Itoa(i) + ": "
+		}
+		_, _ = fmt.Fprintln(w, "    "+number+strings.ReplaceAll(cause, "\n", "\n    "))
+	}
+}
+
+// chain splits an error into what was attempted and what went wrong.
+func chain(err error) []string {
+	var texts []string
+	for err != nil {
+		inner := errors.Unwrap(err)
+		text := err.Error()
+		if _, ok := err.(*fs.PathError); ok { //nolint:errorlint // the file belongs to what went wrong
+			inner = nil
+		}
+		if inner != nil {
+			outer, ok := strings.CutSuffix(text, ": "+inner.Error())
+			if !ok {
+				// It says something else than both: it speaks for its cause.
+				return append(texts, text)
+			}
+			text = outer
+		}
+		texts = append(texts, text)
+		err = inner
+	}
+	return texts
+}

@@ -346,19 +346,20 @@ func (c *Cloud) rescope(ctx context.Context, keystone, id string, scope object) 
 
 // issue asks a Keystone for a token.
 func (c *Cloud) issue(ctx context.Context, keystone string, auth object) (*Token, error) {
+	where := redactURLs(keystone)
 	header := http.Header{"Accept": {"application/json"}}
 	e, err := c.exchange(ctx, call{service: "identity", method: http.MethodPost, url: keystone + "/auth/tokens", header: header, body: object{"auth": auth}, once: true})
 	if err != nil {
-		return nil, fmt.Errorf("authenticate at %s: %w", keystone, c.whoWasRefused(err))
+		return nil, fmt.Errorf("authenticate at %s: %w", where, c.whoWasRefused(err))
 	}
 	defer e.close()
 	var answer tokenAnswer
 	if err := e.decode(&answer); err != nil {
-		return nil, fmt.Errorf("authenticate at %s: %w", keystone, err)
+		return nil, fmt.Errorf("authenticate at %s: %w", where, err)
 	}
 	id := e.header.Get("X-Subject-Token")
 	if id == "" {
-		return nil, fmt.Errorf("authenticate at %s: the answer has no token in the header X-Subject-Token: is this a Keystone of version 3?", keystone)
+		return nil, fmt.Errorf("authenticate at %s: the answer has no token in the header X-Subject-Token: is this a Keystone of version 3?", where)
 	}
 	return answer.token(id), nil
 }

@@ -116,6 +116,20 @@ func TestCredentialsThatCannotWorkAreRefusedWithTheRemedy(t *testing.T) {
 	}
 }
 
+func TestAnAddressIsNamedWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.ServeMux = http.NewServeMux()
+	f.answer("POST /identity/v3/auth/tokens", 401, `{"error":{"code":401,"message":"No"}}`)
+
+	_, err := f.open(openrc("OS_AUTH_URL", "http://me:s3cr3t@cloud.test/identity")).Token(t.Context())
+
+	wants(t, err, "authenticate at http://me:redacted@cloud.test/identity/v3: No")
+	if strings.Contains(err.Error(), "s3cr3t") {
+		t.Error(err)
+	}
+}
+
 func TestAWrongPasswordSaysWhereItCameFrom(t *testing.T) {
 	t.Parallel()
 	f := newFake()

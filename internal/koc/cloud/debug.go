@@ -36,10 +36,11 @@ func (d *debug) RoundTrip(r *http.Request) (*http.Response, error) {
 			_ = again.Close()
 		}
 	}
-	d.print("> ", b.String())
+	tokens := r.Header["X-Auth-Token"]
+	d.print("> ", b.String(), tokens)
 	response, err := d.next.RoundTrip(r)
 	if err != nil {
-		d.print("< ", "no answer: "+err.Error())
+		d.print("< ", "no answer: "+err.Error(), tokens)
 		return nil, err
 	}
 	b.Reset()
@@ -60,7 +61,7 @@ func (d *debug) RoundTrip(r *http.Request) (*http.Response, error) {
 			io.Closer
 		}{io.MultiReader(bytes.NewReader(head), rest), response.Body}
 	}
-	d.print("< ", b.String())
+	d.print("< ", b.String(), slices.Concat(tokens, response.Header["X-Subject-Token"]))
 	return response, nil
 }
 
@@ -97,9 +98,11 @@ func (d *debug) body(b *strings.Builder, path string, h http.Header, length int6
 }
 
 // print writes lines that begin with a mark.
-func (d *debug) print(mark, text string) {
-	for _, secret := range d.secrets() {
-		text = strings.ReplaceAll(text, secret, redacted)
+func (d *debug) print(mark, text string, tokens []string) {
+	for _, secret := range slices.Concat(d.secrets(), tokens) {
+		if len(secret) >= shortest {
+			text = strings.ReplaceAll(text, secret, redacted)
+		}
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	d.mu.Lock()
@@ -107,12 +110,14 @@ func (d *debug) print(mark, text string) {
 	_, _ = io.WriteString(d.to, mark+strings.Join(lines, "\n"+mark)+"\n")
 }
 
-// secrets are the secret texts of the session that are long enough to be told
-// from ordinary words.
+// shortest is how long a secret is that can be told from ordinary words.
+const shortest = 6
+
+// secrets are the secret texts of the session that are long enough.
 func (c *Cloud) secrets() []string {
 	var all []string
 	for _, v := range c.settings.values {
-		if v.Secret && len(v.Value) >= 6 {
+		if v.Secret && len(v.Value) >= shortest {
 			all = append(all, v.Value)
 		}
 	}

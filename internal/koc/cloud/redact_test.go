@@ -129,6 +129,22 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
+func TestATokenThatIsQuotedIsNotShown(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.ServeMux = http.NewServeMux()
+	f.answer("POST /identity/v3/auth/tokens", 201, `{"token":{"note":"here is t-0123456789"}}`, "X-Subject-Token", "t-0123456789")
+	f.answer("/here/", 400, `{"badRequest":{"message":"you sent t-0123456789"}}`)
+	streams, _, _, errs := iostreams.Test()
+	c := f.open(openrc("OS_DEBUG", "on", "OS_COMPUTE_ENDPOINT_OVERRIDE", "http://cloud.test/here"), func(o *cloud.Options) { o.Streams = streams })
+
+	_ = service(t, c, "compute").Do(t.Context(), cloud.Request{Path: "/servers"})
+
+	if text := errs.String(); strings.Contains(text, "t-0123456789") || !strings.Contains(text, "you sent <redacted>") {
+		t.Error(text)
+	}
+}
+
 func TestADumpShowsEachRequestWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	f := newFake()

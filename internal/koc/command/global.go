@@ -41,7 +41,7 @@ func Globals() []Flag {
 		{Name: "os-application-credential-secret", Value: "<secret>", Help: "Secret of the application credential (OS_APPLICATION_CREDENTIAL_SECRET)."},
 		{Name: "os-region-name", Value: "<region>", Also: []string{"os-region"}, Help: "Use the services of this region (OS_REGION_NAME)."},
 		{Name: "os-interface", Value: "<interface>", Also: []string{"os-endpoint-type"}, Help: "Use public, internal or admin endpoints (OS_INTERFACE)."},
-		{Name: "os-endpoint", Value: "<url>", Also: []string{"os-url"}, Help: "Send every request here (OS_ENDPOINT)."},
+		{Name: "os-endpoint", Value: "<url>", Also: []string{"os-url"}, Help: "Send every request here, with auth types that have no catalogue: none, http_basic (OS_ENDPOINT)."},
 
 		{Name: "os-cacert", Value: "<file>", Help: "Trust the authorities of this file (OS_CACERT)."},
 		{Name: "os-cert", Value: "<file>", Help: "Certificate to show to the services (OS_CERT)."},

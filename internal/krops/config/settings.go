@@ -85,7 +85,7 @@ func (s *Settings) variables(v *variables) {
 	v.number(&s.RegistryPort, "REGISTRY_PORT", "5001", "Port of the local registry on this host.", "must be a port number (1-65535)", 1, 65535)
 	v.number(&s.RegistryRetries, "REGISTRY_READY_RETRIES", "120", "How often to ask a registry again that is not ready, once a second.",
 		"must be a non-negative integer", 0, math.MaxInt32)
-	v.duration(&s.ReconcileTimeout, "LOCAL_RECONCILE_TIMEOUT", "15m", "How long Flux may take to reconcile on this host.")
+	v.span(&s.ReconcileTimeout, "LOCAL_RECONCILE_TIMEOUT", "15m", "How long Flux may take to reconcile on this host; forms like 1h30m are fine too.")
 
 	v.text(&s.Engine, "CONTAINER_ENGINE", "docker if it answers, else podman", "The container engine: docker or podman.").of(lifecycle...)
 	v.text(&s.EngineSocket, "ENGINE_SOCK", "what the engine says", "Socket of the engine as its daemon sees it; it is mounted into the kind node.").of(lifecycle...)
@@ -188,12 +188,14 @@ func (s *Settings) check() error {
 	switch {
 	case s.Verb == VerbTeardown && s.home == "" && s.MgmtKubeconfig == "":
 		wrong = append(wrong, errors.New("HOME is not set; cannot locate the management kubeconfig"))
-	case s.Toolbox && s.Kubeconfig == "":
+	case !s.Toolbox || s.Verb == VerbOrphans:
+	case s.Kubeconfig == "":
 		wrong = append(wrong, errors.New("KUBECONFIG must name one writable file when KROPS_TOOLBOX=1"))
-	case s.Toolbox && strings.Contains(s.Kubeconfig, ":"):
+	case strings.Contains(s.Kubeconfig, ":"):
 		wrong = append(wrong, errors.New("KUBECONFIG must name a single file when KROPS_TOOLBOX=1"))
 	}
-	if s.Engine != "" && s.Engine != "docker" && s.Engine != "podman" {
+	// A teardown looks for another engine when the one named does not answer.
+	if s.Verb != VerbTeardown && s.Engine != "" && s.Engine != "docker" && s.Engine != "podman" {
 		wrong = append(wrong, fmt.Errorf("Unsupported CONTAINER_ENGINE '%s' (expected 'docker' or 'podman')", s.Engine)) //nolint:staticcheck // ST1005: the documented text
 	}
 	return errors.Join(wrong...)

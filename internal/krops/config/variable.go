@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
@@ -111,6 +112,23 @@ func (v *variables) duration(field *Duration, name, preset, doc string) {
 		d, err := ParseDuration(text)
 		if err != nil {
 			return errors.New(name + " must be a duration (40m, 2h, 90s, or bare seconds)")
+		}
+		*field = d
+		return nil
+	}, func() string { return field.String() })
+}
+
+// span is a duration that also takes the forms of Go, which the tools took that
+// it was once handed to.
+func (v *variables) span(field *Duration, name, preset, doc string) {
+	v.add(name, preset, doc, func(text string) error {
+		d, err := ParseDuration(text)
+		if err != nil {
+			d.text = strings.TrimSpace(text)
+			d.Duration, err = time.ParseDuration(d.text)
+		}
+		if err != nil || d.Duration <= 0 {
+			return errors.New(name + " must be a duration that is not 0 (15m, 1h30m, 90s, or bare seconds)")
 		}
 		*field = d
 		return nil

@@ -187,7 +187,7 @@ func TestTheReferenceOfTheCommandsIsWhatTheyAre(t *testing.T) {
 	root := krops.New(program.Process{Streams: s})
 	app.Prepare(root)
 	var page strings.Builder
-	page.WriteString("# Commands of krops-bootstrap\n\nGenerated from the program. [Configuration](configuration.md) lists each key and each variable.\n\n" +
+	page.WriteString("# Commands of krops-bootstrap\n\nGenerated from the program. [Configuration](configuration.md) lists each key and each variable,\n[steps](steps.md) what a run does.\n\n" +
 		"Exit codes: 0 done, 1 an error, 2 a command line that cannot be understood.\n")
 	describe(t, &page, root)
 	const file = "../../docs/reference/krops/README.md"

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
@@ -91,8 +92,15 @@ func (b *builder) preflight() {
 		})
 	}
 	if b.Environment.Archetype == config.AWS {
+		var regions []string
+		// The lint has told of a region that cannot be derived; the check itself fails on it.
+		plans, _ := b.Environment.AddressPlans()
+		for _, p := range plans {
+			regions = append(regions, fmt.Sprintf("[%s] %d for %s", p.Region, p.Required, strings.Join(p.Clusters, ", ")))
+		}
 		b.add(Step{
 			ID: "preflight-eip-quota", Kind: Check, Title: "Checking the Elastic IP quota of each region...", Gives: []Fact{"run/eip-quota"},
+			Detail:  regions,
 			EachRun: true,
 		})
 	}
@@ -112,12 +120,14 @@ func (b *builder) kind() {
 	}
 	b.add(Step{
 		ID: "create-kind", Kind: Change, Title: fmt.Sprintf("Creating kind cluster '%s'...", b.KindCluster),
-		Detail: []string{"a healthy cluster of that name is used as it is"},
-		Needs:  []Fact{engine}, Gives: []Fact{kindCluster}, Source: true,
+		Detail:  []string{"a healthy cluster of that name is used as it is"},
+		Already: fmt.Sprintf("Reusing existing kind cluster '%s' (pass --recreate to replace it)...", b.KindCluster),
+		Needs:   []Fact{engine}, Gives: []Fact{kindCluster}, Source: true,
 	})
 	b.add(Step{
 		ID: "kind-ready", Kind: Wait, Title: "Waiting for cluster node to be ready...", Waits: "every node of the kind cluster to be Ready",
 		Needs: []Fact{kindCluster}, Gives: []Fact{sourceReady}, Deadline: readyBudget, Source: true,
+		Already: fmt.Sprintf("Existing cluster '%s' is healthy; continuing.", b.KindCluster),
 	})
 	if task := b.Environment.PostKindCreateTask; task != "" {
 		b.add(Step{
@@ -138,6 +148,7 @@ func (b *builder) registry() {
 		ID: "registry", Kind: Change, Title: fmt.Sprintf("Creating registry container '%s'...", b.RegistryName),
 		Detail: []string{fmt.Sprintf("on 127.0.0.1:%d, in the network of kind", b.RegistryPort)},
 		Needs:  []Fact{engine}, Gives: []Fact{registry},
+		Already: fmt.Sprintf("Registry already running: %s:5000", b.RegistryName), Success: fmt.Sprintf("Registry created and running: %s:5000", b.RegistryName),
 	})
 	b.add(Step{
 		ID: "registry-ready", Kind: Wait, Title: "Waiting for the local registry...", Waits: "the registry to answer",
@@ -150,6 +161,7 @@ func (b *builder) registry() {
 	b.add(Step{
 		ID: "publish", Kind: Change, Title: "Publishing initial OCI artifact from the local Git checkout...", Detail: []string{b.artifact()},
 		Needs: []Fact{registryReady}, Gives: []Fact{"source/artifact"}, Source: true,
+		Success: fmt.Sprintf("Initial OCI artifact is available at oci://localhost:%d/%s:%s", b.RegistryPort, b.OCIRepository, b.OCITag),
 	})
 }
 

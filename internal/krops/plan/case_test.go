@@ -257,3 +257,19 @@ func TestPlansHoldNoSecret(t *testing.T) {
 		t.Error("the token is in the plan")
 	}
 }
+
+func TestWhatIsSaidOfWhatIsDone(t *testing.T) {
+	t.Parallel()
+	before := plan.Bootstrap(settings(t, config.VerbBootstrap, "aws"), built(t, "aws", "BOOTSTRAP_PIVOT=0"))
+	same(t, find(t, before, "create-kind").Why, "Reusing existing kind cluster 'mgmt' (pass --recreate to replace it)...")
+	after := plan.Bootstrap(settings(t, config.VerbBootstrap, "aws"), built(t, "aws"))
+	same(t, find(t, after, "create-kind").Why, "the inventory is on the management cluster")
+
+	w := controlled(plan.HostKind)
+	p := plan.Teardown(settings(t, config.VerbTeardown, "aws"), w.With("controller/kustomizations", plan.Absent("empty")))
+	same(t, find(t, p, "suspend-flux").Why, "No Flux Kustomizations found – skipping suspension", find(t, p, "wait-clusters").Why, "All CAPI workload clusters deleted")
+	p = plan.Teardown(settings(t, config.VerbTeardown, "aws"), w.With("controller/flux-suspended", plan.Present()))
+	same(t, find(t, p, "suspend-flux").Why, "")
+	local := plan.Teardown(settings(t, config.VerbTeardown, "local-host"), w)
+	same(t, find(t, local, "delete-cluster-local-workload").Why, "Cluster 'local-workload' not found – skipping")
+}

@@ -135,5 +135,6 @@ func (b *builder) leave() {
 	b.add(Step{
 		ID: "delete-kind", Kind: Delete, Title: "Deleting the kind bootstrap cluster...", Detail: []string{b.KindCluster},
 		Needs: []Fact{"run/safe", targetInventory, targetFlux, "target/unpaused"}, Clear: []Fact{sourceInventory}, Takes: []Fact{kindCluster}, Moot: []Fact{kindCluster},
+		Success: "Pivot complete: the management cluster is self-managed.",
 	})
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -37,6 +38,9 @@ type Step struct {
 	Kind   Kind
 	Title  string   // what a run says when it begins
 	Detail []string // what it does, in more words
+
+	Already string // what a run says when there is nothing to do: of what is moot, or else of what is there
+	Success string // what a run says when it is done
 
 	Needs []Fact // must be there
 	Clear []Fact // must be confirmed absent
@@ -129,10 +133,13 @@ func (s Step) verdict(observed, world World) (Verdict, string) {
 	}
 	for _, f := range s.Moot {
 		if p := world.Of(f); p.Gone() {
-			return Done, f.String() + ": " + p.Evidence()
+			return Done, cmp.Or(s.Already, f.String()+": "+p.Evidence())
 		}
 	}
 	if s.finished(world) {
+		if len(s.Moot) == 0 {
+			return Done, s.Already
+		}
 		return Done, ""
 	}
 	asks := ""

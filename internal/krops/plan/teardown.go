@@ -117,12 +117,14 @@ func (t *teardown) workload(ns, name string) Fact {
 	t.add(Step{
 		ID: "delete-cluster-" + name, Kind: Delete, Title: "Deleting CAPD workload cluster '" + name + "'...",
 		Needs: []Fact{there}, Gives: []Fact{Fact("deleting/" + ns + "/" + name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete,
-		Cannot: cannot,
+		Already: "Cluster '" + name + "' not found – skipping",
+		Cannot:  cannot,
 	})
 	t.add(Step{
 		ID: "wait-cluster-" + name, Kind: Wait, Title: "Waiting until CAPD workload cluster '" + name + "' is deleted...", Waits: "Cluster " + ns + "/" + name + " to be gone",
 		Takes: []Fact{there}, Moot: []Fact{there}, Deadline: workloadBudget, Every: workloadEvery, BestEffort: t.ForceKindDelete,
-		Cannot: cannot,
+		Success: "CAPD workload cluster '" + name + "' deleted",
+		Cannot:  cannot,
 	})
 	return there
 }
@@ -135,7 +137,7 @@ func (t *teardown) release() {
 		return
 	}
 	t.suspend()
-	t.clusters(allClusters, "every Cluster to be gone, which releases the Hardware to the pool")
+	t.clusters(allClusters, "every Cluster to be gone, which releases the Hardware to the pool", "All CAPI clusters deleted; Hardware released to the pool")
 	t.host(allClusters)
 }
 
@@ -152,12 +154,13 @@ func (t *teardown) suspend() {
 	t.add(Step{
 		ID: "suspend-flux", Kind: Change, Title: "Suspending Flux Kustomizations to prevent re-reconciliation...",
 		Needs: []Fact{hostFound}, Gives: []Fact{"controller/flux-suspended"}, Moot: []Fact{"controller/kustomizations"}, Tolerated: true,
-		Cannot: "cannot list the Flux Kustomizations; aborting before any deletion",
+		Cannot:  "cannot list the Flux Kustomizations; aborting before any deletion",
+		Already: "No Flux Kustomizations found – skipping suspension", Success: "Flux Kustomizations suspended",
 	})
 }
 
 // clusters deletes the clusters a fact is about and waits until they are gone.
-func (t *teardown) clusters(which Fact, waits string) {
+func (t *teardown) clusters(which Fact, waits, success string) {
 	t.phase = "clusters"
 	t.add(Step{
 		ID: "list-clusters", Kind: Check, Title: "Discovering CAPI Cluster resources...", Needs: []Fact{hostFound}, Gives: []Fact{listed}, Cannot: "cannot list the CAPI Clusters",
@@ -179,6 +182,7 @@ func (t *teardown) clusters(which Fact, waits string) {
 	t.add(Step{
 		ID: "wait-clusters", Kind: Wait, Title: "Waiting until the CAPI clusters are deleted...", Waits: waits,
 		Needs: []Fact{listed}, Takes: []Fact{which}, Deadline: time.Duration(t.ClusterTimeout) * time.Second, Every: clustersEvery, BestEffort: t.ForceKindDelete,
+		Success: success, Already: success,
 	})
 }
 
@@ -220,7 +224,7 @@ func (t *teardown) cloud() {
 	}
 	if reachable {
 		t.suspend()
-		t.clusters(others, "every workload Cluster to be gone")
+		t.clusters(others, "every workload Cluster to be gone", "All CAPI workload clusters deleted")
 		gone = append(gone, others)
 		if t.onKind() {
 			t.management(ns+"/"+e.MgmtCluster, others)
@@ -302,11 +306,12 @@ func (t *teardown) providers(gone []Fact) {
 	t.add(Step{
 		ID: "delete-providers", Kind: Delete, Title: "Deleting CAPI providers...", Detail: []string{"addon, controlplane, bootstrap, infrastructure, core"},
 		Needs: []Fact{hostFound}, Clear: gone, Gives: []Fact{"deleting/providers"}, Moot: []Fact{allProviders}, Forced: t.ForceKindDelete,
-		Cannot: "cannot list the CAPI providers",
+		Cannot: "cannot list the CAPI providers", Already: "CAPI Operator CRDs not present – skipping provider deletion",
 	})
 	t.add(Step{
 		ID: "wait-providers", Kind: Wait, Title: "Waiting until the CAPI providers are deleted...", Waits: "no provider to be left",
 		Takes: []Fact{allProviders}, Moot: []Fact{allProviders}, Deadline: time.Duration(t.ProviderTimeout) * time.Second, Every: providersEvery, Tolerated: true,
+		Success: "All CAPI providers removed",
 	})
 	b := t.File.Bootstrap
 	for _, release := range []string{"flux", "flux-operator"} {

@@ -58,7 +58,11 @@ func (p Plan) body(b *strings.Builder) {
 func (s Step) text(b *strings.Builder) {
 	switch s.Verdict {
 	case Done:
-		b.WriteString(good + s.ID + ": " + strings.TrimSuffix("done, "+s.Why, ", ") + "\n")
+		text := s.ID + ": " + strings.TrimSuffix("done, "+s.Why, ", ")
+		if s.Already != "" && s.Why == s.Already {
+			text = s.Already
+		}
+		b.WriteString(good + text + "\n")
 		return
 	case Refused, Blocked:
 		b.WriteString(caution + s.ID + ": " + string(s.Verdict) + ", " + s.Why + "\n")
@@ -120,6 +124,8 @@ type event struct {
 	Why         string   `json:"why,omitempty"`
 	Title       string   `json:"title,omitempty"`
 	Detail      []string `json:"detail,omitempty"`
+	Already     string   `json:"already,omitempty"`
+	Success     string   `json:"success,omitempty"`
 	Waits       string   `json:"waits_for,omitempty"`
 	Deadline    float64  `json:"deadline_seconds,omitempty"`
 	Every       float64  `json:"every_seconds,omitempty"`
@@ -139,7 +145,7 @@ func (p Plan) WriteJSON(w io.Writer) error {
 	for _, s := range p.Steps {
 		err := encoder.Encode(event{
 			Event: "step", Verb: p.Verb, Environment: p.Environment, Step: s.ID, Phase: s.Phase, Kind: s.Kind, Verdict: s.Verdict, Why: s.Why,
-			Title: s.Title, Detail: s.Detail, Waits: s.Waits, Deadline: s.Deadline.Seconds(), Every: s.Every.Seconds(),
+			Title: s.Title, Detail: s.Detail, Already: s.Already, Success: s.Success, Waits: s.Waits, Deadline: s.Deadline.Seconds(), Every: s.Every.Seconds(),
 			Needs: s.Needs, Clear: s.Clear, Gives: s.Gives, Takes: s.Takes, Tolerated: s.Tolerated,
 		})
 		if err != nil {

@@ -251,7 +251,7 @@ func TestAnAnswerIsCutAtTheLimit(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"networks":[`)
-		w.(http.Flusher).Flush()
+		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}))
 	t.Cleanup(server.Close)

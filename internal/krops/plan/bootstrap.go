@@ -123,6 +123,8 @@ func (b *builder) kind() {
 		Detail:  []string{"a healthy cluster of that name is used as it is"},
 		Already: fmt.Sprintf("Reusing existing kind cluster '%s' (pass --recreate to replace it)...", b.KindCluster),
 		Needs:   []Fact{engine}, Gives: []Fact{kindCluster}, Source: true,
+		// Where the inventory has moved already, another kind cluster would rival it.
+		Looks: []Fact{targetInventory},
 	})
 	b.add(Step{
 		ID: "kind-ready", Kind: Wait, Title: "Waiting for cluster node to be ready...", Waits: "every node of the kind cluster to be Ready",

@@ -258,6 +258,16 @@ func TestPlansHoldNoSecret(t *testing.T) {
 	}
 }
 
+func TestNoKindClusterIsMadeBeforeTheManagementClusterIsAsked(t *testing.T) {
+	t.Parallel()
+	s := settings(t, config.VerbBootstrap, "aws")
+	w := empty().With("host/mgmt-kubeconfig", plan.Present())
+	same(t, find(t, plan.Bootstrap(s, w), "create-kind").Verdict, plan.Ask)
+	same(t, find(t, plan.Bootstrap(s, w.With("target/inventory", plan.Present())), "create-kind").Verdict, plan.Done)
+	same(t, find(t, plan.Bootstrap(s, w.With("target/inventory", plan.Absent("looked"))), "create-kind").Verdict, plan.After)
+	same(t, find(t, plan.Bootstrap(s, empty()), "create-kind").Verdict, plan.After)
+}
+
 func TestWhatIsSaidOfWhatIsDone(t *testing.T) {
 	t.Parallel()
 	before := plan.Bootstrap(settings(t, config.VerbBootstrap, "aws"), built(t, "aws", "BOOTSTRAP_PIVOT=0"))

@@ -14,7 +14,7 @@ import (
 )
 
 func factsOf(s plan.Step) []plan.Fact {
-	return slices.Concat(s.Needs, s.Clear, s.Gives, s.Takes, s.Moot)
+	return slices.Concat(s.Needs, s.Clear, s.Gives, s.Takes, s.Moot, s.Looks)
 }
 
 func TestTheGlossaryHasEveryFactAndNoOther(t *testing.T) {

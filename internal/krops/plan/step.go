@@ -47,6 +47,7 @@ type Step struct {
 	Gives []Fact // are there afterwards
 	Takes []Fact // are gone afterwards
 	Moot  []Fact // when one is gone, there is nothing to do
+	Looks []Fact // are asked before, whatever the answer
 
 	Cannot   string // what is said when its state cannot be confirmed
 	Waits    string // what a Wait waits for
@@ -155,6 +156,11 @@ func (s Step) verdict(observed, world World) (Verdict, string) {
 			return Refused, "cannot confirm the state of " + f.String() + ": " + why
 		}
 		if p.Unknown() && asks == "" && !slices.Contains(s.Clear, f) {
+			asks = f.String() + " was not asked"
+		}
+	}
+	for _, f := range s.Looks {
+		if world.Of(f).state == unasked && asks == "" {
 			asks = f.String() + " was not asked"
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 )
@@ -44,6 +45,8 @@ type Cloud struct {
 	client   *http.Client
 	timing   *timing
 	broken   error
+
+	wrote atomic.Bool // whether a request that changes something was begun
 
 	mu    sync.Mutex // guards what follows
 	token *Token
@@ -108,6 +111,9 @@ func (c *Cloud) Setting(ctx context.Context, name string) string {
 
 // Region is the name of the region, "" for the first of the catalogue.
 func (c *Cloud) Region(ctx context.Context) string { return c.Setting(ctx, "region_name") }
+
+// Wrote reports whether the session sent a request that changes something.
+func (c *Cloud) Wrote() bool { return c.wrote.Load() }
 
 // Close ends the session: it prints the sum of the timings.
 func (c *Cloud) Close() {

@@ -66,6 +66,9 @@ func (c *Cloud) send(ctx context.Context, s Service, r Request) (*answer, error)
 	for name, values := range r.Header {
 		k.header[http.CanonicalHeaderKey(name)] = values
 	}
+	if k.method != http.MethodGet && k.method != http.MethodHead {
+		c.wrote.Store(true)
+	}
 	if !replayable(r.Body) {
 		if token, err = c.fresh(ctx, token); err != nil {
 			return nil, err

@@ -284,3 +284,20 @@ func TestAServerThatIsNotThere(t *testing.T) {
 
 	wants(t, err, fmt.Sprintf("the identity service at %s gave no answer", server.URL), "nothing listens there")
 }
+
+func TestAReadChangesNothing(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	t.Cleanup(server.Close)
+	session, _ := networked(openrc("OS_AUTH_TYPE", "none", "OS_ENDPOINT", server.URL))
+	service, err := session.Service(t.Context(), "network")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Do(t.Context(), cloud.Request{Path: "/x"}); err != nil || session.Wrote() {
+		t.Errorf("after a read: %v, wrote is %v", err, session.Wrote())
+	}
+	if err := service.Do(t.Context(), cloud.Request{Method: "DELETE", Path: "/x"}); err != nil || !session.Wrote() {
+		t.Errorf("after a write: %v, wrote is %v", err, session.Wrote())
+	}
+}

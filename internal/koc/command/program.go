@@ -59,6 +59,7 @@ type invocation struct {
 	tree  tree
 
 	signals func() context.Context
+	session *cloud.Cloud // of the command that runs, nil before
 }
 
 // voice is whose voice the process asks for. It must be known before the arguments
@@ -240,7 +241,7 @@ func (r *invocation) command(t target, globals []Flag) error {
 	if c.Cloud, err = r.Open(c); err != nil {
 		return err
 	}
-	if c.Cloud != nil {
+	if r.session = c.Cloud; c.Cloud != nil {
 		defer c.Cloud.Close()
 	}
 	ctx := r.signals()
@@ -312,7 +313,11 @@ func (r *invocation) report(err error) int {
 	case errors.Is(err, syscall.EPIPE):
 		return brokenPipe
 	case errors.Is(err, context.Canceled) && r.signals().Err() != nil:
-		_, _ = fmt.Fprintf(w, "%s: interrupted (the server-side operation may still be running)\n", r.Name)
+		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
+		if r.session != nil && r.session.Wrote() {
+			text += " (the server-side operation may still be running)"
+		}
+		_, _ = fmt.Fprintf(w, "%s: %s\n", r.Name, text)
 		return program.Interrupted
 	case errors.As(err, &wrong):
 		r.reportUsage(w, wrong)

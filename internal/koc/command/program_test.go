@@ -155,7 +155,7 @@ func TestExitCodesAndErrors(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]outcome{
 		"fail plain":                   {1, "", "koc: disk on fire\n"},
-		"fail canceled":                {130, "", "koc: interrupted (the server-side operation may still be running)\n"},
+		"fail canceled":                {130, "", "koc: wait: interrupted\n"},
 		"fail pipe":                    {141, "", ""},
 		"fail code":                    {7, "", "koc: the other program failed\n"},
 		"fail reject":                  {2, "", "koc: --a needs --b\nUsage: koc fail reject [flags] [<arg> [<arg> ...]]\nRun 'koc fail reject --help' for its flags.\n"},

@@ -11,7 +11,7 @@ func configurationShow() command.Command {
 	return command.Command{
 		Short: "Show the settings that koc would use, and where each comes from",
 		Long: "No request is sent. Each setting of the command line, of clouds.yaml, of the environment and of koc's own defaults is shown once, " +
-			"with the value that wins and, in brackets, its source.",
+			"with the value that wins and, in tables, its source in brackets.",
 		Flags: []command.Flag{
 			{Name: "mask", Help: "Hide secrets (the default)"},
 			{Name: "unmask", Help: "Show passwords, tokens and other secrets in clear"},
@@ -29,7 +29,7 @@ func configurationShow() command.Command {
 				if s.Secret && !c.Is("unmask") {
 					value = "<redacted>"
 				}
-				if !c.Compat() {
+				if table := c.Output.Format == "" || c.Output.Format == "table"; table && !c.Compat() {
 					value += " (" + s.Source + ")"
 				}
 				fields = append(fields, render.Field{Name: s.Name, Value: value})

@@ -127,7 +127,7 @@ func TestCommandsSendWhatTheyShould(t *testing.T) {
 		{Line: "quota set default --class --ports 5", Err: "no classes of quotas"},
 		{Line: "quota set demo --cores many", Err: "many"},
 		{Line: "quota set demo --ports 1 --check-limit", API: `PUT network /quotas/` + demo + ` {"quota":{"port":1,"check_limit":true}}`},
-		{Line: "configuration show -f value -c auth.password", Out: "<redacted> (--os-password)"},
+		{Line: "configuration show -f value -c auth.password", Out: "<redacted>"},
 		{Line: "project cleanup --project demo --dry-run -f value", Err: "-f"},
 		{Line: "project cleanup --project demo --dry-run", API: empty, Out: `
 			+---------------+-----+------+

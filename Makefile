@@ -46,7 +46,9 @@ lab: ## the tests that need root: real mounts, cgroups, signals; nothing may be 
 lab-openstack: ## koc against a real OpenStack, beside the openstack client; needs root and Debian
 	test/koc/lab/cloud-up
 	test/koc/lab/seed
-	HOLDFAST_FORBID_SKIP=1 go test -count=1 -timeout 40m -tags lab_openstack ./test/koc/...
+	HOLDFAST_FORBID_SKIP=1 go test -count=1 -timeout 40m -tags lab_openstack ./test/koc/lab/...
+	HOLDFAST_REAL_CLOUD=1 OS_CLIENT_CONFIG_FILE=$${CLOUD_DIR:-/var/tmp/cloud}/clouds.yaml OS_CLOUD=test PASSWORD=$${ADMIN_PASSWORD:-admin-secret} \
+		go test -count=1 -run TestScripts ./test/koc
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn, FUZZTIME=10s each

@@ -22,6 +22,7 @@ type Comparison struct {
 	Service  string // only this one
 	Command  *regexp.Regexp
 	Formats  []string // only these
+	Full     bool     // every format even of a list that only a filter sets apart
 	Verbose  bool
 	Parallel int
 	Out      io.Writer
@@ -43,13 +44,14 @@ func (c Comparison) Do(ctx context.Context) (Totals, error) {
 		return Totals{}, err
 	}
 	values := map[string]string{}
+	seen := map[string]bool{}
 	var todo []Read
 	for _, r := range reads {
 		if c.Service != "" && r.Service != c.Service {
 			continue
 		}
 		if r.Name != "" {
-			runs, _, err := c.Oracle.Ask(ctx, Fill(r.Argv, values), false, true)
+			runs, _, err := c.Oracle.Ask(ctx, Fill(r.Argv, values), Alone, true)
 			if err != nil {
 				return Totals{}, err
 			}
@@ -58,6 +60,13 @@ func (c Comparison) Do(ctx context.Context) (Totals, error) {
 			}
 			values[r.Name] = firstLine(runs[0].Out)
 			continue
+		}
+		r.variants = All
+		if noun := r.noun(); noun != "" && !c.Full {
+			if seen[noun] {
+				r.variants = Few
+			}
+			seen[noun] = true
 		}
 		if c.Command == nil || c.Command.MatchString(r.String()) {
 			todo = append(todo, r)
@@ -153,7 +162,7 @@ func (c Comparison) say(format string, a ...any) { _, _ = fmt.Fprintf(c.Out, for
 func (c Comparison) one(ctx context.Context, r Read, values map[string]string, accepted []*Accepted, mu *sync.Mutex) (result, error) {
 	argv := Fill(r.Argv, values)
 	var res result
-	runs, old, err := c.Oracle.Ask(ctx, argv, true, true)
+	runs, old, err := c.Oracle.Ask(ctx, argv, r.variants, true)
 	if err != nil {
 		return res, err
 	}
@@ -163,7 +172,7 @@ func (c Comparison) one(ctx context.Context, r Read, values map[string]string, a
 	}
 	if len(found) > 0 && (old || !unknown(found)) {
 		// perhaps the cloud has changed since
-		if runs, _, err = c.Oracle.Ask(ctx, argv, true, false); err != nil {
+		if runs, _, err = c.Oracle.Ask(ctx, argv, r.variants, false); err != nil {
 			return res, err
 		}
 		if found, err = c.differences(ctx, r, runs); err != nil {

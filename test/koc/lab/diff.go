@@ -72,7 +72,7 @@ func sorted(format, s string) string {
 		slices.SortFunc(rows, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
 		return "[" + string(bytes.Join(raws(rows), []byte(","))) + "]"
 	case "yaml":
-		rows := strings.Split("\n"+s, "\n- ")
+		rows := strings.Split("\n"+strings.TrimSuffix(s, "\n"), "\n- ")
 		slices.Sort(rows)
 		return strings.Join(rows, "\n- ")
 	default:

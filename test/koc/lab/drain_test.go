@@ -76,7 +76,7 @@ func (d drainer) host(name string) string {
 	d.t.Helper()
 	runs, _, err := d.oracle.Ask(d.t.Context(), []string{
 		"server", "list", "--all-projects", "--long", "--name", "^" + name + "$", "-f", "value", "-c", "Host",
-	}, false, false)
+	}, lab.Alone, false)
 	if err != nil || len(runs) == 0 || runs[0].Code != 0 {
 		d.t.Fatalf("server list --name %s: %v %+v", name, err, runs)
 	}

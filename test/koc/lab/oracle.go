@@ -110,10 +110,20 @@ func (o *Oracle) read(out io.Reader) {
 	}
 }
 
-// Ask runs a command. With expand it runs in every output format of its kind,
-// and again with --long where that exists, all of the same moment. A read
-// (expand, or cached) may be answered from the cache: the second result.
-func (o *Oracle) Ask(ctx context.Context, argv []string, expand, cached bool) (runs []Run, old bool, err error) {
+// Variants is how a command runs: as it is; in every output format of its kind,
+// and again with --long where that exists; or so in table and json alone.
+type Variants string
+
+// The variants of a command.
+const (
+	Alone Variants = ""
+	All   Variants = "all"
+	Few   Variants = "few"
+)
+
+// Ask runs a command, its variants all of the same moment. If it may be
+// answered from the cache, the second result tells whether it was.
+func (o *Oracle) Ask(ctx context.Context, argv []string, expand Variants, cached bool) (runs []Run, old bool, err error) {
 	file := o.file(argv, expand)
 	if cached && !o.fresh {
 		if b, err := os.ReadFile(file); err == nil && json.Unmarshal(b, &runs) == nil {
@@ -150,7 +160,7 @@ func (o *Oracle) Ask(ctx context.Context, argv []string, expand, cached bool) (r
 	return a.Runs, false, err
 }
 
-func (o *Oracle) file(argv []string, expand bool) string {
-	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00") + fmt.Sprint("\x00", expand)))
+func (o *Oracle) file(argv []string, expand Variants) string {
+	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00") + "\x00" + string(expand)))
 	return filepath.Join(o.cache, hex.EncodeToString(sum[:8])+".json")
 }

@@ -19,10 +19,21 @@ type Read struct {
 	Unordered bool // @unordered: the service gives rows in no order
 	Fails     bool // @fails: of the oracle too
 	Broken    bool // @broken: the oracle crashes, koc answers
+	variants  Variants
 }
 
 // String is its command line as it is written in reads.txt and accepted.txt.
 func (r Read) String() string { return strings.Join(r.Argv, " ") }
+
+// noun is what a list lists, with the version of the service; "" if it is no list.
+func (r Read) noun() string {
+	for i, a := range r.Argv {
+		if a == "list" {
+			return strings.Join(r.Argv[:i+1], " ")
+		}
+	}
+	return ""
+}
 
 // ParseReads reads reads.txt.
 func ParseReads(in io.Reader) ([]Read, error) {

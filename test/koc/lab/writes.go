@@ -114,7 +114,7 @@ func (w Writes) Load() ([]Case, error) {
 
 // Run runs a command line with the oracle.
 func (o *Oracle) Run(ctx context.Context, args ...string) (Run, error) {
-	runs, _, err := o.Ask(ctx, args, false, false)
+	runs, _, err := o.Ask(ctx, args, Alone, false)
 	if err != nil {
 		return Run{}, err
 	}
@@ -204,7 +204,7 @@ func (w Writes) write(ctx context.Context, s Step, argv []string, values map[str
 	case s.Verb == "fails":
 		return nil
 	case r.Code != 0:
-		return fmt.Errorf("exit code %d: %s", r.Code, firstLine(r.Err))
+		return fmt.Errorf("exit code %d: %s", r.Code, short(strings.ReplaceAll(strings.TrimSpace(r.Err), "\n", " "), 400))
 	case s.Verb == "new":
 		values[s.Name] = strings.TrimSpace(r.Out)
 		if values[s.Name] == "" {

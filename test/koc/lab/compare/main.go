@@ -44,12 +44,13 @@ func run(ctx context.Context, out io.Writer, args []string) (differ bool, err er
 	formats := flags.String("format", "", "only these formats: table,json,yaml,value,csv,shell")
 	fresh := flags.Bool("fresh", false, "ask the oracle again instead of reading its cache")
 	writes := flags.Bool("writes", false, "take the steps of writes.txt instead")
+	full := flags.Bool("full", false, "every format even of lists that only a filter sets apart: else table and json")
 	verbose := flags.Bool("v", false, "print both outputs of what differs")
 	parallel := flags.Int("p", 2, "commands at once")
 	if err := flags.Parse(args); err != nil {
 		return false, err
 	}
-	c := lab.Comparison{Dir: *dir, Service: *service, Verbose: *verbose, Parallel: *parallel, Out: out}
+	c := lab.Comparison{Dir: *dir, Service: *service, Full: *full, Verbose: *verbose, Parallel: *parallel, Out: out}
 	c.Koc = lab.Koc{Path: *koc, Compat: true}
 	if *only != "" {
 		if c.Command, err = regexp.Compile(*only); err != nil {

@@ -4,8 +4,8 @@
   (seed imports this module)
 
 A request is {"id": 1, "argv": [...], "expand": true}. The reply lists the variants that ran: with expand,
-every output format of the command, and once more with --long where its parser has it. Within one
-request the answers to GET are remembered, so the variants show the same moment of the cloud.
+every output format of the command ("few": table and json), and once more with --long where its parser has
+it. Within one request the answers to GET are remembered, so the variants show the same moment of the cloud.
 """
 import importlib
 import json
@@ -129,7 +129,7 @@ def run(argv):
     return int(rc) if isinstance(rc, int) else 0 if rc is None else 1, out[0], out[1]
 
 
-def variants(argv):
+def variants(argv, few):
     """The kind of a command, and its command lines: formats, and --long."""
     from cliff import lister, show
     class Found(BaseException):
@@ -153,6 +153,8 @@ def variants(argv):
         kind, formats = 'list', ['table', 'json', 'yaml', 'value', 'csv']
     elif isinstance(cmd, show.ShowOne):
         kind, formats = 'show', ['table', 'json', 'yaml', 'value', 'shell']
+    if few:
+        formats = formats[:2]
     lines = [argv]
     if '--long' in parser._option_string_actions and '--long' not in argv:
         lines.append(argv + ['--long'])
@@ -165,7 +167,7 @@ def handle(req):
     kind, todo = 'command', [(req['argv'], None)]
     if req.get('expand'):
         try:
-            kind, todo = variants(req['argv'])
+            kind, todo = variants(req['argv'], req['expand'] == 'few')
         except BaseException:
             traceback.print_exc()
     res = []

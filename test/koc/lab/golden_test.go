@@ -73,5 +73,6 @@ func lasting(s string) string {
 			return regexp.MustCompile(`[0-9a-f]`).ReplaceAllString(m, "0")
 		})
 	}
-	return s
+	// Some ids look like numbers, and only then YAML quotes them.
+	return regexp.MustCompile(`'(0{32})'`).ReplaceAllString(s, "$1")
 }

@@ -233,7 +233,7 @@ func TestBooleans(t *testing.T) {
 }
 
 func FuzzCloudsYAML(f *testing.F) {
-	for _, s := range []string{clouds, secure, "a: &a [*a]", "a: &a {b: *a}", "<<: {a: 1}", "<<: [{a: 1}, 2]", "- 1", "null", "? [a]: b", "clouds: {x: {auth: null, regions: [1, {name: null}]}}", `{"a": "b"}`} {
+	for _, s := range []string{clouds, secure, "a: &a [*a]", "a: &a {b: *a}", "<<: {a: 1}", "<<: [{a: 1}, 2]", "- 1", "null", "? [a]: b", "clouds: {x: {auth: null, regions: [1, {name: null}]}}", `{"a": "b"}`, `clouds: {x: {"": "000"}}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

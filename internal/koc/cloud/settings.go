@@ -45,7 +45,7 @@ func (s *settings) level(names ...string) int {
 
 // put keeps a value unless there is one of a level that wins.
 func (s *settings) put(name, value, source string, level int) {
-	if value == "" {
+	if value == "" || name == "" {
 		return
 	}
 	if old, ok := s.values[name]; ok && old.level <= level {

@@ -155,21 +155,26 @@ func addInterface(ctx context.Context, c *command.Call, n noun.Noun, arg, attr s
 	return err
 }
 
+// detach takes off a server what hangs on it under its own id.
+func detach(microversion string, n noun.Noun, arg, collection string) func(context.Context, *command.Call) error {
+	return func(ctx context.Context, c *command.Call) error {
+		s, err := openServers(ctx, c, microversion)
+		if err != nil {
+			return err
+		}
+		id, other, err := s.pair(ctx, n, arg)
+		if err != nil {
+			return err
+		}
+		return s.tell(ctx, http.MethodDelete, serverPath(id, collection, other), nil)
+	}
+}
+
 func serverRemovePort() command.Command {
 	return command.Command{
 		Short: "Disconnect a server from a port",
 		Args:  []command.Arg{serverArg("disconnect"), noun.Port().Ref("<port>", "disconnect it from")},
-		Run: func(ctx context.Context, c *command.Call) error {
-			s, err := openServers(ctx, c, "2.70")
-			if err != nil {
-				return err
-			}
-			id, port, err := s.pair(ctx, noun.Port(), "<port>")
-			if err != nil {
-				return err
-			}
-			return s.tell(ctx, http.MethodDelete, serverPath(id, "os-interface", port), nil)
-		},
+		Run:   detach("2.70", noun.Port(), "<port>", "os-interface"),
 	}
 }
 
@@ -429,16 +434,6 @@ func serverRemoveVolume() command.Command {
 	return command.Command{
 		Short: "Detach a volume from a server",
 		Args:  []command.Arg{serverArg("change"), noun.Volume().Ref("<volume>", "detach")},
-		Run: func(ctx context.Context, c *command.Call) error {
-			s, err := openServers(ctx, c, "2.89")
-			if err != nil {
-				return err
-			}
-			id, volume, err := s.pair(ctx, noun.Volume(), "<volume>")
-			if err != nil {
-				return err
-			}
-			return s.tell(ctx, http.MethodDelete, serverPath(id, "os-volume_attachments", volume), nil)
-		},
+		Run:   detach("2.89", noun.Volume(), "<volume>", "os-volume_attachments"),
 	}
 }

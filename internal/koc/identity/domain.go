@@ -15,9 +15,7 @@ func domainFields() []noun.Field {
 func domainCreate() command.Command {
 	fields := domainFields()
 	flags := []command.Flag{orShow("domain")}
-	for _, f := range fields {
-		flags = append(flags, f.Flag)
-	}
+	flags = append(flags, flagsOf(fields)...)
 	return command.Command{
 		Short: "Create a domain", Args: []command.Arg{{Name: "<domain-name>", Help: "Name of the new domain"}}, Flags: flags,
 		Exclusive: []string{"enable disable", "immutable no-immutable"}, Output: command.Created,

@@ -44,9 +44,7 @@ func propertyFlag() command.Flag {
 func projectCreate() command.Command {
 	fields := projectFields()
 	flags := []command.Flag{domainFlag("Domain of the project, by name or id"), {Name: "parent", Value: "<project>", Help: "Project above this one, by name or id", Complete: "project"}}
-	for _, f := range fields {
-		flags = append(flags, f.Flag)
-	}
+	flags = append(flags, flagsOf(fields)...)
 	flags = append(flags, propertyFlag(), orShow("project"), command.Flag{Name: "tag", Value: "<tag>", Repeat: true, Help: "Tag of the project; repeatable"})
 	return command.Command{
 		Short: "Create a project", Args: []command.Arg{{Name: "<project-name>", Help: "Name of the new project"}}, Flags: flags,

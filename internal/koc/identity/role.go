@@ -18,9 +18,7 @@ func roleDomainFlag() command.Flag {
 func roleCreate() command.Command {
 	fields := append([]noun.Field{noun.String("description", "<description>", "", "What the role is for")}, immutableFlags()...)
 	flags := []command.Flag{domainFlag("Make it a role of this domain, by name or id"), orShow("role")}
-	for _, f := range fields {
-		flags = append(flags, f.Flag)
-	}
+	flags = append(flags, flagsOf(fields)...)
 	return command.Command{
 		Short: "Create a role", Args: []command.Arg{{Name: "<role-name>", Help: "Name of the new role"}}, Flags: flags,
 		Exclusive: []string{"immutable no-immutable"}, Output: command.Created,

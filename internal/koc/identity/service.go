@@ -87,10 +87,7 @@ func serviceList() command.Command {
 
 func serviceSet() command.Command {
 	fields := append([]noun.Field{noun.String("type", "<type>", "", "New type"), noun.String("name", "<service-name>", "", "New name")}, serviceFields()...)
-	var flags []command.Flag
-	for _, f := range fields {
-		flags = append(flags, f.Flag)
-	}
+	flags := flagsOf(fields)
 	return command.Command{
 		Short: "Change a service of the catalogue", Args: []command.Arg{serviceArg("change")}, Flags: flags, Exclusive: []string{"enable disable"},
 		Run: func(ctx context.Context, c *command.Call) error {

@@ -65,9 +65,7 @@ const withoutPassword = "no password was given: the user cannot log in with one\
 func userCreate() command.Command {
 	fields := userFields()
 	flags := append([]command.Flag{domainFlag("Domain of the user, by name or id"), orShow("user")}, passwordFlags()...)
-	for _, f := range fields {
-		flags = append(flags, f.Flag)
-	}
+	flags = append(flags, flagsOf(fields)...)
 	return command.Command{
 		Short: "Create a user", Args: []command.Arg{{Name: "<name>", Help: "Name of the new user"}}, Flags: flags,
 		Exclusive: []string{"enable disable"}, Output: command.Created,

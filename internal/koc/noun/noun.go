@@ -104,11 +104,9 @@ func (e envelope) open(n Noun) (Object, error) {
 	if n.Key == "-" {
 		return e.Object, nil
 	}
-	v, ok := e.Lookup(n.Key)
-	if !ok {
+	if _, ok := e.Lookup(n.Key); !ok {
 		return nil, fmt.Errorf("the answer of the %s service has no %q", n.Service, n.Key)
 	}
-	_ = v
 	return e.Object.Object(n.Key), nil
 }
 

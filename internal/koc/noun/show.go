@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -65,20 +66,9 @@ func (f Fields) Fields(c *command.Call, o Object) []render.Field {
 		}
 	}
 	if f.Sort {
-		slices.SortStableFunc(out, func(a, b render.Field) int { return compareNames(a.Name, b.Name) })
+		slices.SortStableFunc(out, func(a, b render.Field) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out
-}
-
-func compareNames(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
-	}
 }
 
 // Showing is the declaration of a show command.
@@ -245,7 +235,7 @@ func (f *Field) value(ctx context.Context, c *command.Call) (v any, given bool, 
 
 // Put sets the value at a path, making the objects on the way.
 func (o *Object) Put(path string, v any) {
-	head, rest, nested := cut(path)
+	head, rest, nested := strings.Cut(path, ".")
 	if !nested {
 		o.Set(path, v)
 		return
@@ -255,24 +245,7 @@ func (o *Object) Put(path string, v any) {
 	o.Set(head, render.Ordered(inner))
 }
 
-func cut(path string) (head, rest string, nested bool) {
-	for i := range len(path) {
-		if path[i] == '.' {
-			return path[:i], path[i+1:], true
-		}
-	}
-	return path, "", false
-}
-
-func underscores(name string) string {
-	b := []byte(name)
-	for i := range b {
-		if b[i] == '-' {
-			b[i] = '_'
-		}
-	}
-	return string(b)
-}
+func underscores(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
 func dict(pairs []command.Pair) render.Ordered {
 	out := make(render.Ordered, len(pairs))

@@ -9,8 +9,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/engine"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
 )
@@ -26,6 +29,14 @@ type Site struct {
 type Options struct {
 	Settings *config.Settings
 	Root     string // absolute path of the repository
+	Dir      string // working directory of the caller: relative paths of variables are looked for there
+	Environ  []string
+
+	Kinds  Kinds                                             // nil: those of the container engine
+	Engine func(ctx context.Context) (*engine.Engine, error) // nil: looks for one, see engine.Detect
+	Runner host.Runner                                       // runs the tasks of the repository
+	Github string                                            // address of the API of GitHub; "" is the public one
+	Now    func() time.Time
 }
 
 // part is an area of a site. Facts and steps are looked up by their exact name,

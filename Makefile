@@ -50,6 +50,11 @@ lab-openstack: ## koc against a real OpenStack, beside the openstack client; nee
 	HOLDFAST_REAL_CLOUD=1 OS_CLIENT_CONFIG_FILE=$${CLOUD_DIR:-/var/tmp/cloud}/clouds.yaml OS_CLOUD=test PASSWORD=$${ADMIN_PASSWORD:-admin-secret} \
 		go test -count=1 -run TestScripts ./test/koc
 
+.PHONY: lab-kube
+lab-kube: ## krops-bootstrap against real API servers, which are built from Go modules
+	test/krops/lab/assets
+	HOLDFAST_FORBID_SKIP=1 go test -count=1 -timeout 20m -tags lab_kube ./test/krops/lab/...
+
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn, FUZZTIME=10s each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
@@ -60,7 +65,7 @@ bench: build ## start-up, action, memory and request figures
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## golangci-lint with .golangci.yml, formatting included
-	$(TOOLS)/golangci-lint run --allow-parallel-runners --build-tags lab,lab_openstack ./...
+	$(TOOLS)/golangci-lint run --allow-parallel-runners --build-tags lab,lab_openstack,lab_kube ./...
 
 # Built from the version that tools/go.mod pins: minutes the first time, nothing after.
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum

@@ -1,0 +1,81 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+var errKubeconfig = errors.New("it is no valid YAML of the kind Config")
+
+// RenameContext returns a kubeconfig whose current context has another name.
+func RenameContext(kubeconfig []byte, name string) ([]byte, error) {
+	return edited(kubeconfig, func(config *clientcmdapi.Config) error {
+		current := config.Contexts[config.CurrentContext]
+		if current == nil {
+			return errors.New("it has no current context")
+		}
+		delete(config.Contexts, config.CurrentContext)
+		config.Contexts[name] = current
+		config.CurrentContext = name
+		return nil
+	})
+}
+
+// SetServer returns a kubeconfig whose cluster of that name has another address.
+func SetServer(kubeconfig []byte, cluster, server string) ([]byte, error) {
+	return edited(kubeconfig, func(config *clientcmdapi.Config) error {
+		entry := config.Clusters[cluster]
+		if entry == nil {
+			return fmt.Errorf("it has no cluster %q", cluster)
+		}
+		entry.Server = server
+		return nil
+	})
+}
+
+// MergeKubeconfig returns a kubeconfig with the entries of another added, which
+// win. Its current context stays, if it has one.
+func MergeKubeconfig(kubeconfig, other []byte) ([]byte, error) {
+	added, err := clientcmd.Load(other)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig to merge: %w", errKubeconfig)
+	}
+	return edited(kubeconfig, func(config *clientcmdapi.Config) error {
+		for name, entry := range added.Clusters {
+			config.Clusters[name] = entry
+		}
+		for name, entry := range added.AuthInfos {
+			config.AuthInfos[name] = entry
+		}
+		for name, entry := range added.Contexts {
+			config.Contexts[name] = entry
+		}
+		if config.CurrentContext == "" {
+			config.CurrentContext = added.CurrentContext
+		}
+		return nil
+	})
+}
+
+// CurrentContext returns the current context of a kubeconfig.
+func CurrentContext(kubeconfig []byte) (string, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("kubeconfig: %w", errKubeconfig)
+	}
+	return config.CurrentContext, nil
+}
+
+func edited(kubeconfig []byte, edit func(*clientcmdapi.Config) error) ([]byte, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", errKubeconfig)
+	}
+	if err := edit(config); err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return clientcmd.Write(*config)
+}

@@ -100,7 +100,9 @@ func (c *Client) List(ctx context.Context, gk schema.GroupKind, ns string) ([]Ob
 }
 
 // Apply makes objects what they are here, one after the other.
-func (c *Client) Apply(ctx context.Context, objects ...*Object) error { return c.apply(ctx, "", objects) }
+func (c *Client) Apply(ctx context.Context, objects ...*Object) error {
+	return c.apply(ctx, "", objects)
+}
 
 // ApplyStatus does the same with their status.
 func (c *Client) ApplyStatus(ctx context.Context, objects ...*Object) error {

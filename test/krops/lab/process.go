@@ -47,7 +47,7 @@ func begin(dir, program string, args ...string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the child has it
+	defer func() { _ = log.Close() }()                            // the child has it
 	p.cmd = exec.Command(filepath.Join(assets, program), args...) //nolint:noctx // it outlives the call
 	p.cmd.Dir, p.cmd.Env = dir, []string{"HOME=" + dir, "PATH=/usr/bin:/bin", "GOMEMLIMIT=1500MiB"}
 	p.cmd.Stdout, p.cmd.Stderr = log, log

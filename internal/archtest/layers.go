@@ -53,7 +53,7 @@ func Layers() Table {
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
 				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",
 				"internal/krops/run", "internal/krops/kube", "internal/krops/helm", "internal/krops/engine/...", "internal/krops/kind",
-				"internal/krops/artifact", "internal/krops/sops", "internal/krops/github", "internal/krops/move", "internal/krops/sweep",
+				"internal/krops/artifact/...", "internal/krops/sops", "internal/krops/github", "internal/krops/move", "internal/krops/sweep",
 			}},
 			{Name: "assembly", Packages: []string{"internal/om/daemon/...", "internal/om/command/...", "internal/koc", "internal/krops/site", "internal/krops"}},
 			{Name: "main", Packages: []string{"cmd/..."}},

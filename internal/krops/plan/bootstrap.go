@@ -14,6 +14,7 @@ const (
 	registry       = Fact("host/registry")
 	registryReady  = Fact("host/registry-ready")
 	mgmtKubeconfig = Fact("host/mgmt-kubeconfig")
+	exported       = Fact("source/kubeconfig-exported")
 	containers     = Fact("host/mgmt-containers")
 
 	sourceReady     = Fact("source/nodes-ready")
@@ -45,6 +46,10 @@ type builder struct {
 
 func (b *builder) add(s Step) {
 	s.Phase = b.phase
+	if s.Source {
+		s.Rival = "'" + b.MgmtKubeconfig + "' names a management cluster that does not answer, so it cannot be told whether " + b.Environment.MgmtCluster +
+			" manages itself already, and a second one would rival it; make it reachable, or move the file away if that cluster is gone"
+	}
 	b.steps = append(b.steps, s)
 }
 
@@ -129,6 +134,8 @@ func (b *builder) kind() {
 	b.add(Step{
 		ID: "kind-ready", Kind: Wait, Title: "Waiting for cluster node to be ready...", Waits: "every node of the kind cluster to be Ready",
 		Needs: []Fact{kindCluster}, Gives: []Fact{sourceReady}, Deadline: readyBudget, Source: true,
+		Overdue: fmt.Sprintf("existing kind cluster '%s' is not healthy (context unreachable or nodes not Ready within %vs); rerun with --recreate to replace it",
+			b.KindCluster, readyBudget.Seconds()),
 		Already: fmt.Sprintf("Existing cluster '%s' is healthy; continuing.", b.KindCluster),
 	})
 	if task := b.Environment.PostKindCreateTask; task != "" {
@@ -155,6 +162,7 @@ func (b *builder) registry() {
 	b.add(Step{
 		ID: "registry-ready", Kind: Wait, Title: "Waiting for the local registry...", Waits: "the registry to answer",
 		Needs: []Fact{registry}, Gives: []Fact{registryReady}, Deadline: time.Duration(b.RegistryRetries) * time.Second, Every: time.Second,
+		Overdue: "local registry did not become ready at " + b.registryURL(),
 	})
 	b.add(Step{
 		ID: "registry-config", Kind: Change, Title: "Announcing the local registry to the cluster...",
@@ -165,6 +173,11 @@ func (b *builder) registry() {
 		Needs: []Fact{registryReady}, Gives: []Fact{"source/artifact"}, Source: true,
 		Success: fmt.Sprintf("Initial OCI artifact is available at oci://localhost:%d/%s:%s", b.RegistryPort, b.OCIRepository, b.OCITag),
 	})
+}
+
+func (b *builder) registryURL() string {
+	host, port := b.RegistryEndpoint()
+	return fmt.Sprintf("http://%s:%d/v2/", host, port)
 }
 
 func (b *builder) artifact() string {
@@ -225,10 +238,12 @@ func (b *builder) flux(side string, source bool) {
 	step(Step{
 		ID: "flux-instance-ready", Kind: Wait, Title: "Waiting for FluxInstance reconciliation to complete...", Waits: "FluxInstance flux to be Ready",
 		Needs: []Fact{fact("flux-instance")}, Gives: []Fact{fact("flux-ready")}, Deadline: helmBudget,
+		Overdue: "FluxInstance flux was not Ready within 10m",
 	})
 	step(Step{
 		ID: "flux-controllers", Kind: Wait, Title: "Waiting for Flux controllers to be ready...", Waits: "the pods of Flux to be Ready",
 		Needs: []Fact{fact("flux-ready")}, Gives: []Fact{fact("flux-controllers")}, Deadline: fluxBudget, Tolerated: true,
+		Overdue: "not all Flux controllers became ready within 90s",
 	})
 }
 
@@ -240,17 +255,21 @@ func (b *builder) watch() {
 	if names := b.Environment.Teardown.CAPIWorkloads; len(names) > 0 {
 		workload = names[0]
 	}
-	wait := func(id, title, waits string, deadline, every time.Duration, need, give Fact) {
-		b.add(Step{ID: id, Kind: Wait, Title: title, Waits: waits, Deadline: deadline, Every: every, Needs: []Fact{need}, Gives: []Fact{give}, Source: true})
+	slow := "local-host reconciliation did not complete within " + b.ReconcileTimeout.String()
+	wait := func(id, title, waits, overdue string, deadline, every time.Duration, need, give Fact) {
+		b.add(Step{
+			ID: id, Kind: Wait, Title: title, Waits: waits, Deadline: deadline, Every: every, Needs: []Fact{need}, Gives: []Fact{give}, Source: true,
+			Overdue: overdue, Gap: every > 0,
+		})
 	}
-	wait("flux-apps-created", "Step 5: Flux reconciliation progress", "Kustomization flux-apps to be created",
+	wait("flux-apps-created", "Step 5: Flux reconciliation progress", "Kustomization flux-apps to be created", "flux-apps Kustomization was not created within 2 minutes",
 		probes*pause, pause, sourceFlux, "source/flux-apps")
-	wait("flux-apps-ready", "Waiting until the local workload cluster and Flux addons are ready...", "Kustomization flux-apps to be Ready",
+	wait("flux-apps-ready", "Waiting until the local workload cluster and Flux addons are ready...", "Kustomization flux-apps to be Ready", slow,
 		b.ReconcileTimeout.Duration, 0, "source/flux-apps", "source/flux-apps-ready")
-	wait("workload-flux-created", "Workload cluster Flux reconciliation errors", "Kustomization flux-system to be created in "+workload,
+	wait("workload-flux-created", "Workload cluster Flux reconciliation errors", "Kustomization flux-system to be created in "+workload, "flux-system Kustomization was not created in "+workload+" within 2 minutes",
 		probes*pause, pause, "source/flux-apps-ready", "source/workload-flux")
-	wait("workload-flux-controllers", "Waiting for workload Flux controllers to be ready...", "the pods of Flux to be Ready in "+workload,
+	wait("workload-flux-controllers", "Waiting for workload Flux controllers to be ready...", "the pods of Flux to be Ready in "+workload, slow,
 		b.ReconcileTimeout.Duration, 0, "source/workload-flux", "source/workload-flux-controllers")
-	wait("workload-flux-ready", "Waiting until Flux has reconciled the workload cluster...", "Kustomization flux-system to be Ready in "+workload,
+	wait("workload-flux-ready", "Waiting until Flux has reconciled the workload cluster...", "Kustomization flux-system to be Ready in "+workload, slow,
 		b.ReconcileTimeout.Duration, 0, "source/workload-flux-controllers", "source/workload-flux-ready")
 }

@@ -48,19 +48,29 @@ func (b *builder) definition() {
 		ID: "cluster-definition", Kind: Wait, Title: fmt.Sprintf("Waiting for the management cluster definition (timeout: %v)...", b.ReadyTimeout),
 		Waits: fmt.Sprintf("Flux to create Cluster %s/%s", shared.MgmtNamespace, e.MgmtCluster),
 		Needs: []Fact{sourceFlux}, Gives: []Fact{sourceInventory}, Deadline: b.ReadyTimeout.Duration, Every: b.every(), Source: true,
+		Overdue: fmt.Sprintf("Cluster '%s' was not created within %v", e.MgmtCluster, b.ReadyTimeout),
+		Help: "Flux creates it from " + e.SyncPath + " of the repository: look at what its Kustomizations say.\n" +
+			"Running the same command again is safe; it goes on here.",
 	})
 	b.add(Step{
 		ID: "cluster-kubeconfig", Kind: Wait, Title: fmt.Sprintf("Waiting for the management cluster kubeconfig (timeout: %v)...", b.ReadyTimeout),
 		Waits: fmt.Sprintf("Secret %s/%s-kubeconfig", shared.MgmtNamespace, e.MgmtCluster),
-		Needs: []Fact{sourceInventory}, Gives: []Fact{"source/mgmt-kubeconfig"}, Deadline: b.ReadyTimeout.Duration, Every: b.every(), Source: true,
+		Needs: []Fact{sourceInventory}, Gives: []Fact{"source/mgmt-kubeconfig"},
+		// A move that was interrupted may have taken the Secret along.
+		Spare:    []Fact{targetInventory},
+		Deadline: b.ReadyTimeout.Duration, Every: b.every(), Source: true,
+		Overdue: fmt.Sprintf("the kubeconfig of Cluster '%s' was not there within %v", e.MgmtCluster, b.ReadyTimeout),
 	})
 	b.add(Step{
 		ID: "export-kubeconfig", Kind: Change, Title: fmt.Sprintf("Exporting management-cluster kubeconfig to %s...", b.MgmtKubeconfig),
-		Detail: []string{"context " + shared.MgmtContext}, Needs: []Fact{"source/mgmt-kubeconfig"}, Gives: []Fact{mgmtKubeconfig},
+		Detail: []string{"context " + shared.MgmtContext}, Needs: []Fact{"source/mgmt-kubeconfig"}, Gives: []Fact{mgmtKubeconfig, exported}, Spare: []Fact{targetInventory}, Source: true,
 	})
 	b.add(Step{
 		ID: "target-nodes", Kind: Wait, Title: "Waiting for management-cluster nodes to be ready (timeout: 15m)...", Waits: "one node at least, and all of them Ready",
 		Needs: []Fact{mgmtKubeconfig}, Gives: []Fact{targetNodes}, Deadline: config.NodeReadyTimeout, Every: b.every(),
+		Overdue: "management cluster nodes were not all Ready within 15m",
+		Help: "The machines may still be starting, or the network add-on may be missing: its HelmRelease says so.\n" +
+			"Running the same command again is safe; it goes on here.",
 	})
 }
 
@@ -91,6 +101,7 @@ func (b *builder) target() {
 		ID: "target-providers", Kind: Wait, Title: "Waiting for providers in the target...", Waits: providersReady,
 		Detail: []string{e.InfraProviderNamespace + "/" + e.InfraProviderName + " among them"},
 		Needs:  need, Gives: []Fact{targetProviders}, Deadline: providersBudget,
+		Overdue: "the providers in the target were not all Ready within 15m",
 	})
 }
 
@@ -100,6 +111,7 @@ func (b *builder) move() {
 	b.add(Step{
 		ID: "move-ready", Kind: Wait, Title: "Waiting until every cluster can be moved...", Waits: "every Cluster of " + ns + " to be provisioned, every Machine to have a node, none paused",
 		Needs: []Fact{sourceInventory, targetProviders}, Gives: []Fact{"source/move-ready"}, Deadline: b.ReadyTimeout.Duration, Every: b.every(), Source: true,
+		Overdue: fmt.Sprintf("not every Cluster of %s could be moved within %v", ns, b.ReadyTimeout),
 	})
 	b.add(Step{
 		ID: "suspend-source", Kind: Change, Title: "Suspending Flux Kustomizations in the bootstrap cluster...",
@@ -135,6 +147,5 @@ func (b *builder) leave() {
 	b.add(Step{
 		ID: "delete-kind", Kind: Delete, Title: "Deleting the kind bootstrap cluster...", Detail: []string{b.KindCluster},
 		Needs: []Fact{"run/safe", targetInventory, targetFlux, "target/unpaused"}, Clear: []Fact{sourceInventory}, Takes: []Fact{kindCluster}, Moot: []Fact{kindCluster},
-		Success: "Pivot complete: the management cluster is self-managed.",
 	})
 }

@@ -169,6 +169,9 @@ func Listed(names ...string) Listing {
 	return Listing{state: present, names: slices.Compact(sorted)}
 }
 
+// Unlisted is a list that was asked for in vain.
+func Unlisted(why string) Listing { return Listing{state: failed, note: why} }
+
 // Names are those of the list, and whether it is known.
 func (l Listing) Names() ([]string, bool) { return slices.Clone(l.names), l.state == present }
 

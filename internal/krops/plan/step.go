@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -47,9 +48,16 @@ type Step struct {
 	Gives []Fact // are there afterwards
 	Takes []Fact // are gone afterwards
 	Moot  []Fact // when one is gone, there is nothing to do
+	Spare []Fact // when one is there, there is nothing to do
 	Looks []Fact // are asked before, whatever the answer
+	Asks  []Fact // what to ask next for its verdict; more may come once these are answered
 
 	Cannot   string // what is said when its state cannot be confirmed
+	Guard    string // what is said when what must be gone is not confirmed to be
+	Rival    string // what is said when the inventory may be elsewhere already
+	Overdue  string // what is said when its deadline has passed
+	Help     string // what is said besides then
+	Gap      bool   // an empty line comes before it
 	Waits    string // what a Wait waits for
 	Deadline time.Duration
 	Every    time.Duration // between two looks
@@ -85,20 +93,33 @@ func (p Plan) Left() []Step {
 	return left
 }
 
+// First is the step that is to be dealt with now: asked about, carried out, or
+// refused. ok is false when nothing is left, or nothing but what a failed query
+// stops for itself alone.
+func (p Plan) First() (Step, bool) {
+	for _, s := range p.Steps {
+		if s.Verdict != Done && (s.Verdict != Refused || !s.BestEffort) {
+			return s, true
+		}
+	}
+	return Step{}, false
+}
+
 // Next is the step to carry out now; ok is false when there is none, or when it
 // is not ready.
 func (p Plan) Next() (Step, bool) {
+	s, ok := p.First()
+	if !ok || s.Verdict != Ready {
+		return Step{}, false
+	}
+	return s, true
+}
+
+// Step returns the step of that name.
+func (p Plan) Step(id string) (Step, bool) {
 	for _, s := range p.Steps {
-		switch s.Verdict {
-		case Done:
-		case Ready:
+		if s.ID == id {
 			return s, true
-		case Refused:
-			if !s.BestEffort {
-				return Step{}, false
-			}
-		case After, Ask, Blocked:
-			return Step{}, false
 		}
 	}
 	return Step{}, false
@@ -106,11 +127,17 @@ func (p Plan) Next() (Step, bool) {
 
 // judge settles the verdict of each step in the world observed.
 func judge(steps []Step, observed World) []Step {
-	world := observed // as the steps before will have left it
+	world := observed.own() // as the steps before will have left it
 	var stopped string
 	judged := make([]Step, len(steps))
 	for i, s := range steps {
 		s.Verdict, s.Why = s.verdict(observed, world)
+		if why, ok := observed.waived[s.ID]; ok && (s.Verdict != Refused || !s.BestEffort) {
+			s.Verdict, s.Why = Done, why
+		}
+		if s.Verdict != Done {
+			s.Asks = s.asks(world)
+		}
 		if stopped != "" && s.Verdict != Done {
 			s.Verdict, s.Why = Blocked, stopped+" comes first"
 		}
@@ -120,7 +147,7 @@ func judge(steps []Step, observed World) []Step {
 				stopped = s.ID
 			}
 		case Ready, After, Ask:
-			world = world.After(s)
+			world.apply(s)
 		case Done, Blocked:
 		}
 		judged[i] = s
@@ -137,6 +164,11 @@ func (s Step) verdict(observed, world World) (Verdict, string) {
 			return Done, cmp.Or(s.Already, f.String()+": "+p.Evidence())
 		}
 	}
+	for _, f := range s.Spare {
+		if world.Of(f).There() {
+			return Done, f.String() + " is there already"
+		}
+	}
 	if s.finished(world) {
 		if len(s.Moot) == 0 {
 			return Done, s.Already
@@ -144,18 +176,34 @@ func (s Step) verdict(observed, world World) (Verdict, string) {
 		return Done, ""
 	}
 	asks := ""
+	if s.Source && !world.Of(sourceInventory).There() {
+		switch target := world.Of(targetInventory); target.state {
+		case failed:
+			return Refused, s.Rival + ": " + target.note
+		case unasked:
+			asks = targetInventory.String() + " was not asked"
+		case present:
+			if world.Of(sourceInventory).state == unasked {
+				asks = sourceInventory.String() + " was not asked"
+			}
+		case absent:
+		}
+	}
 	for _, f := range s.concerns() {
 		p := world.Of(f)
 		if why, bad := p.Failed(); bad {
-			if s.Forced && slices.Contains(s.Clear, f) {
+			if s.Forced && slices.Contains(s.Clear, f) || s.Kind == Wait && slices.Contains(s.Gives, f) {
 				continue
+			}
+			if s.Guard != "" && slices.Contains(s.Clear, f) {
+				return Refused, s.Guard + ": the state of " + f.String() + " is unknown: " + why
 			}
 			if s.Cannot != "" {
 				return Refused, s.Cannot + ": " + why
 			}
 			return Refused, "cannot confirm the state of " + f.String() + ": " + why
 		}
-		if p.Unknown() && asks == "" && !slices.Contains(s.Clear, f) {
+		if p.state == unasked && asks == "" && !slices.Contains(s.Clear, f) {
 			asks = f.String() + " was not asked"
 		}
 	}
@@ -174,7 +222,7 @@ func (s Step) verdict(observed, world World) (Verdict, string) {
 		switch p := world.Of(f); {
 		case s.Forced:
 		case p.There():
-			return Refused, f.String() + " is still there"
+			return Refused, strings.TrimPrefix(s.Guard+": "+world.remains(f), ": ")
 		case p.Unknown() && asks == "":
 			asks = f.String() + " was not asked"
 		}
@@ -185,8 +233,18 @@ func (s Step) verdict(observed, world World) (Verdict, string) {
 	case later:
 		return After, ""
 	default:
-		return Ready, ""
+		return Ready, s.force(world)
 	}
+}
+
+// force says what a step does not wait for, "" when it is all confirmed.
+func (s Step) force(w World) string {
+	for _, f := range s.Clear {
+		if !w.Of(f).Gone() {
+			return "forced, although it is not confirmed that nothing is left of " + f.String()
+		}
+	}
+	return ""
 }
 
 // concerns are the facts a step must know before it acts. What it gives in one
@@ -199,6 +257,49 @@ func (s Step) concerns() []Fact {
 	facts = append(facts, s.Moot...)
 	if !s.EachRun {
 		facts = append(facts, s.Gives...)
+	}
+	return facts
+}
+
+// asks are the questions to ask next. What a step leaves behind comes first: when
+// that is there already, nothing else matters.
+func (s Step) asks(w World) []Fact {
+	outcome := slices.Concat(s.Moot, s.Takes)
+	if !s.EachRun {
+		outcome = append(outcome, s.Gives...)
+	}
+	if facts := w.unasked(outcome...); len(facts) > 0 || s.finished(w) {
+		return facts
+	}
+	if facts := w.unasked(s.Spare...); len(facts) > 0 {
+		return facts
+	}
+	if s.Source {
+		if facts := w.unasked(mgmtKubeconfig); len(facts) > 0 {
+			return facts
+		}
+		if !w.Of(targetInventory).Gone() {
+			if facts := w.unasked(sourceInventory); len(facts) > 0 {
+				return facts
+			}
+		}
+		if !w.Of(sourceInventory).There() {
+			if facts := w.unasked(targetInventory); len(facts) > 0 {
+				return facts
+			}
+		}
+	}
+	return w.unasked(slices.Concat(s.Needs, s.Clear, s.Looks)...)
+}
+
+// Outcome are the facts that tell whether a step is done.
+func (s Step) Outcome() []Fact { return slices.Concat(s.Moot, s.Gives, s.Takes) }
+
+// Grounds are the facts that must be looked at again right before a step acts.
+func (s Step) Grounds() []Fact {
+	facts := slices.Concat(s.Needs, s.Clear, s.Moot, s.Looks)
+	if s.Kind == Delete || s.Kind == Move {
+		facts = append(facts, s.Takes...)
 	}
 	return facts
 }
@@ -254,7 +355,7 @@ func prune(steps []Step, acted bool) []Step {
 	}
 	for i := range steps {
 		if steps[i].Verdict != Done && (!steps[i].Closing || !acted) {
-			steps[i].Verdict, steps[i].Why = Done, "nothing is left that needs it"
+			steps[i].Verdict, steps[i].Why, steps[i].Asks = Done, cmp.Or(steps[i].Already, "nothing is left that needs it"), nil
 		}
 	}
 	return steps

@@ -21,6 +21,7 @@ const (
 	HostKind                    // the kind cluster
 	HostSelfManaged             // the management cluster itself
 	HostUnreachable             // neither answers
+	HostRemoved                 // a step of this run removed it
 )
 
 // String names the host.
@@ -34,6 +35,8 @@ func (h Host) String() string {
 		return "self-managed"
 	case HostUnreachable:
 		return "unreachable"
+	case HostRemoved:
+		return "removed"
 	}
 	return "?"
 }
@@ -49,6 +52,8 @@ type World struct {
 	// made lists the clusters that steps of a plan make: what is not known of
 	// them is not there yet.
 	made map[string]bool
+	// waived lists the steps that failed in this run and may.
+	waived map[string]string
 }
 
 // Facts whose answer is in a listing.
@@ -106,7 +111,7 @@ func (w World) Of(f Fact) Presence {
 	switch f { //nolint:exhaustive // the others are kept by name
 	case hostFound:
 		if w.Host == HostUnknown {
-			return Presence{}
+			return w.facts[f] // nobody looked, or looked in vain
 		}
 		return Present()
 	case listed:
@@ -154,13 +159,94 @@ func clusters(f Fact) func(string) bool {
 	return nil
 }
 
-// With returns the world in which a fact is known.
-func (w World) With(f Fact, p Presence) World {
-	w.facts = maps.Clone(w.facts)
+// unasked returns those of the facts that nobody asked about, but first those
+// without which the question makes no sense. What holds for one run is not asked.
+func (w World) unasked(facts ...Fact) []Fact {
+	var list []Fact
+	for _, f := range facts {
+		where, _, _ := strings.Cut(string(f), "/")
+		if w.Of(f).state != unasked || where == "run" {
+			continue
+		}
+		if on, ok := homes[where]; ok && w.Of(on).state == unasked {
+			f = on
+		}
+		onHost := where == "controller" || where == "cluster" || where == "clusters" || where == "providers" || where == "deleting"
+		if onHost && w.Of(hostFound).state == unasked {
+			f = hostFound
+		}
+		if !slices.Contains(list, f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// own returns a copy that can be changed in place.
+func (w World) own() World {
+	w.facts, w.made = maps.Clone(w.facts), maps.Clone(w.made)
 	if w.facts == nil {
 		w.facts = map[Fact]Presence{}
 	}
+	if w.made == nil {
+		w.made = map[string]bool{}
+	}
+	return w
+}
+
+// remains says that a fact still holds, with the names it is about.
+func (w World) remains(f Fact) string {
+	names, known := w.Clusters.Names()
+	keep := clusters(f)
+	if !known || keep == nil {
+		return f.String() + " is still there"
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !keep(name) })
+	if len(names) == 1 {
+		return "Cluster " + names[0] + " is still there"
+	}
+	return "Clusters " + strings.Join(names, ", ") + " are still there"
+}
+
+// With returns the world in which a fact is known. What is known of a cluster ends
+// when the cluster itself comes or goes.
+func (w World) With(f Fact, p Presence) World {
+	before := w.facts[f].state
+	w = w.own()
 	w.facts[f] = p
+	if before == p.state || before == unasked {
+		return w
+	}
+	for where, on := range homes {
+		if f == on {
+			w.forget(where)
+		}
+	}
+	if f == exported && p.There() {
+		// The file names another cluster than it did.
+		w.forget("target")
+	}
+	if f == kindCluster && p.Gone() && w.Host == HostKind {
+		w.Host, w.Clusters, w.Providers = HostRemoved, Listing{}, Listing{}
+		w.forget("controller")
+		w.forget("deleting")
+	}
+	return w
+}
+
+// forget drops what is known of a place.
+func (w *World) forget(where string) {
+	maps.DeleteFunc(w.facts, func(f Fact, _ Presence) bool { return strings.HasPrefix(string(f), where+"/") })
+	delete(w.made, where)
+}
+
+// Waive returns the world in which a step that failed is not tried again.
+func (w World) Waive(id, why string) World {
+	w.waived = maps.Clone(w.waived)
+	if w.waived == nil {
+		w.waived = map[string]string{}
+	}
+	w.waived[id] = why
 	return w
 }
 
@@ -169,29 +255,35 @@ const acted = Fact("run/acted")
 
 // After returns the world a step leads to.
 func (w World) After(s Step) World {
-	w = w.With(acted, Present())
+	w = w.own()
+	w.apply(s)
+	return w
+}
+
+// apply is After in place.
+func (w *World) apply(s Step) {
+	w.facts[acted] = Present()
 	for _, f := range s.Gives {
 		if f == hostFound || f == listed {
 			continue
 		}
 		for where, on := range homes {
 			if f == on && w.Of(on).Gone() {
-				w.made = maps.Clone(w.made)
-				if w.made == nil {
-					w.made = map[string]bool{}
-				}
 				w.made[where] = true
 			}
 		}
-		w = w.With(f, Present())
+		if f == exported {
+			w.forget("target")
+			w.made["target"] = true
+		}
+		w.facts[f] = Present()
 	}
 	for _, f := range s.Takes {
-		w = w.take(f)
+		w.take(f)
 	}
-	return w
 }
 
-func (w World) take(f Fact) World {
+func (w *World) take(f Fact) {
 	const done = "a step removed it"
 	switch keep := clusters(f); {
 	case keep != nil:
@@ -199,22 +291,25 @@ func (w World) take(f Fact) World {
 	case f == allProviders:
 		w.Providers = w.Providers.without(func(string) bool { return true })
 	case f == hostFound:
-		w.Host = HostUnreachable
+		w.Host = HostRemoved
 	default:
-		w = w.With(f, Absent(done))
+		w.facts[f] = Absent(done)
 	}
 	if f == kindCluster {
 		// What was on the cluster went with it.
-		for _, on := range w.Facts() {
+		for on := range w.facts {
 			if strings.HasPrefix(string(on), "source/") {
-				w = w.With(on, Absent("the kind cluster is gone"))
+				w.facts[on] = Absent("the kind cluster is gone")
 			}
 		}
+		delete(w.made, "source")
 		if w.Host == HostKind {
-			w.Host = HostUnreachable
+			w.Host = HostRemoved
 		}
 	}
-	return w
+	if f == containers && w.Host == HostSelfManaged {
+		w.Host = HostRemoved
+	}
 }
 
 // Facts are those the world knows by name, sorted.
@@ -223,8 +318,11 @@ func (w World) Facts() []Fact { return slices.Sorted(maps.Keys(w.facts)) }
 // Forget returns the world as the next run finds it: what held for one run is
 // not known any more.
 func (w World) Forget() World {
+	if w.Host == HostRemoved {
+		w.Host = HostUnreachable
+	}
 	facts := maps.Clone(w.facts)
 	maps.DeleteFunc(facts, func(f Fact, _ Presence) bool { return strings.HasPrefix(string(f), "run/") })
-	w.facts = facts
+	w.facts, w.waived = facts, nil
 	return w
 }

@@ -28,7 +28,8 @@ const (
 	targetInventory = Fact("target/inventory")
 	targetFlux      = Fact("target/flux-ready")
 
-	engine = Fact("run/engine")
+	engine  = Fact("run/engine")
+	kindNew = Fact("run/kind-new")
 )
 
 const (
@@ -116,18 +117,22 @@ func (b *builder) preflight() {
 
 func (b *builder) kind() {
 	b.phase = "kind"
+	made := []Fact{kindCluster}
 	if b.Recreate {
 		b.add(Step{
 			ID: "recreate-kind", Kind: Delete, Title: fmt.Sprintf("Cluster '%s' exists and --recreate was given – recreating...", b.KindCluster),
 			Needs: []Fact{engine}, Takes: []Fact{kindCluster}, Moot: []Fact{kindCluster}, Source: true, EachRun: true,
 			Clear: b.noInventoryToLose(),
+			// The one this run has made is not replaced again.
+			Spare: []Fact{kindNew},
 		})
+		made = append(made, kindNew)
 	}
 	b.add(Step{
 		ID: "create-kind", Kind: Change, Title: fmt.Sprintf("Creating kind cluster '%s'...", b.KindCluster),
 		Detail:  []string{"a healthy cluster of that name is used as it is"},
 		Already: fmt.Sprintf("Reusing existing kind cluster '%s' (pass --recreate to replace it)...", b.KindCluster),
-		Needs:   []Fact{engine}, Gives: []Fact{kindCluster}, Source: true,
+		Needs:   []Fact{engine}, Gives: made, Source: true,
 		// Where the inventory has moved already, another kind cluster would rival it.
 		Looks: []Fact{targetInventory},
 	})

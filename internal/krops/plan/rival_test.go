@@ -55,3 +55,23 @@ func TestTheFileOfAnotherClusterIsNotTakenForTheOneThatIsMade(t *testing.T) {
 	p := plan.Bootstrap(s, w)
 	same(t, find(t, p, "export-kubeconfig").Verdict, plan.After, find(t, p, "target-nodes").Verdict, plan.After)
 }
+
+func TestAClusterIsReplacedOnceInARun(t *testing.T) {
+	t.Parallel()
+	s := settings(t, config.VerbBootstrap, "local-host", "BOOTSTRAP_PIVOT=0")
+	s.Recreate = true
+	for name, w := range map[string]plan.World{"one that exists": built(t, "local-host", "BOOTSTRAP_PIVOT=0"), "none": empty()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps, end, err := drive(plan.Bootstrap, do, s, w, 0)
+			deleted := 0
+			for _, step := range steps {
+				if step.ID == "recreate-kind" {
+					deleted++
+				}
+			}
+			same(t, err, nil, deleted, map[string]int{"none": 0, "one that exists": 1}[name])
+			same(t, ids(plan.Bootstrap(s, end).Left()), []string{})
+		})
+	}
+}

@@ -203,7 +203,7 @@ func (s Step) verdict(observed, world World) (Verdict, string) {
 			}
 			return Refused, "cannot confirm the state of " + f.String() + ": " + why
 		}
-		if p.state == unasked && asks == "" && !slices.Contains(s.Clear, f) {
+		if p.state == unasked && asks == "" && !slices.Contains(s.Clear, f) && !s.ofRun(f) {
 			asks = f.String() + " was not asked"
 		}
 	}
@@ -246,6 +246,9 @@ func (s Step) force(w World) string {
 	}
 	return ""
 }
+
+// ofRun tells whether a fact is one that the step itself makes for one run.
+func (s Step) ofRun(f Fact) bool { return slices.Contains(s.Gives, f) && strings.HasPrefix(string(f), "run/") }
 
 // concerns are the facts a step must know before it acts. What it gives in one
 // run only is not asked for.

@@ -88,7 +88,14 @@ func stories(t *testing.T) []story {
 			continue
 		}
 		for _, host := range []plan.Host{plan.HostKind, plan.HostSelfManaged, plan.HostUnreachable} {
-			w := controlled(host, "default/local-workload", "default/eu-north-1-workload", "other/w", "default/eu-north-1-management")
+			w := controlled(host, "default/local-workload", "default/"+s.Environment.MgmtCluster)
+			if !s.Local() {
+				w = controlled(host, "default/local-workload", "default/eu-north-1-workload", "other/w", "default/eu-north-1-management")
+			}
+			if host == plan.HostUnreachable {
+				w.Clusters, w.Providers = plan.Listing{}, plan.Listing{}
+				w = w.With("host/mgmt-containers", plan.Absent("looked"))
+			}
 			list = append(list, story{fmt.Sprintf("teardown %s on %v", profile, host), plan.Teardown, settings(t, config.VerbTeardown, profile), w})
 		}
 	}

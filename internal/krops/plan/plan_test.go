@@ -50,7 +50,8 @@ func settings(t *testing.T, verb config.Verb, profile string, env ...string) *co
 func empty() plan.World {
 	w := plan.World{Host: plan.HostUnreachable, Clusters: plan.Listed(), Providers: plan.Listed()}
 	for _, f := range []plan.Fact{
-		"host/kind-cluster", "host/registry", "host/registry-ready", "host/mgmt-kubeconfig", "host/mgmt-containers", "host/containers/local-workload",
+		"host/kind-cluster", "host/registry", "host/registry-ready", "host/mgmt-kubeconfig", "host/mgmt-kubeconfig-own", "host/mgmt-containers",
+		"host/containers/local-workload",
 		"aws/nodegroups", "aws/eks", "aws/rds", "aws/vpcs", "aws/eips", "aws/s3", "aws/iam", "aws/cloudformation",
 	} {
 		w = w.With(f, plan.Absent("looked"))
@@ -88,7 +89,7 @@ func controlled(host plan.Host, names ...string) plan.World {
 	w := empty()
 	w.Host, w.Clusters, w.Providers = host, plan.Listed(names...), plan.Listed("core/capi-system/cluster-api")
 	for _, f := range []plan.Fact{
-		"controller/flux-suspended", "controller/workload-suspended", "deleting/providers",
+		"deleting/providers", "source/inventory",
 	} {
 		w = w.With(f, plan.Absent("looked"))
 	}
@@ -96,7 +97,7 @@ func controlled(host plan.Host, names ...string) plan.World {
 		w = w.With("deleting/"+plan.Fact(name), plan.Absent("looked"))
 	}
 	for _, f := range []plan.Fact{
-		"controller/kustomizations", "controller/workload-kustomization", "controller/flux", "controller/flux-operator", "controller/secrets",
+		"controller/kustomizations", "controller/flux", "controller/flux-operator", "controller/secrets",
 		"aws/nodegroups", "aws/eks", "aws/rds", "aws/vpcs", "aws/eips", "aws/s3", "aws/iam", "aws/cloudformation",
 		"host/registry", "host/mgmt-containers",
 	} {
@@ -105,9 +106,17 @@ func controlled(host plan.Host, names ...string) plan.World {
 	if host == plan.HostKind {
 		w = w.With("host/kind-cluster", plan.Present())
 	} else {
-		w = w.With("host/mgmt-kubeconfig", plan.Present())
+		w = w.With("host/mgmt-kubeconfig", plan.Present()).With("host/mgmt-kubeconfig-own", plan.Present())
 	}
 	return w
+}
+
+// inventory are the Clusters of an environment: its management cluster, a workload.
+func inventory(t *testing.T, profile string) []string {
+	t.Helper()
+	e := settings(t, config.VerbTeardown, profile).Environment
+	workload := strings.TrimSuffix(e.MgmtCluster, "management") + "workload"
+	return []string{"default/" + e.MgmtCluster, "default/" + workload}
 }
 
 func golden(t *testing.T, name, text string) {
@@ -144,9 +153,10 @@ func TestGoldenPlans(t *testing.T) {
 			golden(t, "bootstrap-"+profile+".txt", text(t, plan.Bootstrap(settings(t, config.VerbBootstrap, profile), empty())))
 			pivot := plan.Pivot(settings(t, config.VerbPivot, profile), built(t, profile, "BOOTSTRAP_PIVOT=0"))
 			golden(t, "pivot-"+profile+".txt", text(t, pivot))
+			clusters := inventory(t, profile)
 			for name, w := range map[string]plan.World{
-				"kind":         controlled(plan.HostKind, "default/local-workload", "default/eu-north-1-workload", "default/eu-north-1-management"),
-				"self-managed": controlled(plan.HostSelfManaged, "default/local-workload", "default/eu-north-1-workload", "default/eu-north-1-management"),
+				"kind":         controlled(plan.HostKind, clusters...),
+				"self-managed": controlled(plan.HostSelfManaged, clusters...),
 				"unasked":      {},
 			} {
 				golden(t, "teardown-"+profile+"-"+name+".txt", text(t, plan.Teardown(settings(t, config.VerbTeardown, profile), w)))

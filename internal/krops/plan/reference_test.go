@@ -23,7 +23,9 @@ func TestTheGlossaryHasEveryFactAndNoOther(t *testing.T) {
 	everything := stories(t)
 	secrets := settings(t, config.VerbBootstrap, "azure")
 	secrets.Environment.PivotSopsSecrets = []string{"a.sops.yaml"}
-	everything = append(everything, story{"", plan.Bootstrap, secrets, empty()})
+	again := settings(t, config.VerbBootstrap, "local-host")
+	again.Recreate = true
+	everything = append(everything, story{"", plan.Bootstrap, secrets, empty()}, story{"", plan.Bootstrap, again, empty()})
 	for _, c := range everything {
 		for _, s := range c.by(c.settings, c.world).Steps {
 			for _, f := range factsOf(s) {
@@ -50,7 +52,7 @@ func TestTheReferenceOfTheStepsIsWhatTheyAre(t *testing.T) {
 		"and what it takes is gone. A step with conditions waits until those facts are confirmed to be absent.\n")
 	for _, profile := range profiles() {
 		steps(&page, "Bootstrap of "+profile, plan.Bootstrap(settings(t, config.VerbBootstrap, profile), empty()))
-		w := controlled(plan.HostKind, "default/local-workload", "default/eu-north-1-workload", "default/eu-north-1-management")
+		w := controlled(plan.HostKind, inventory(t, profile)...)
 		if p := plan.Teardown(settings(t, config.VerbTeardown, profile), w); p.Refusal == "" {
 			steps(&page, "Teardown of "+profile+", controllers on kind", p)
 		}

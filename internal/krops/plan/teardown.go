@@ -17,9 +17,16 @@ const (
 	uninstallTime  = 5 * time.Minute
 
 	identity = Fact("run/aws-identity")
+	cleared  = Fact("run/clusters-gone")
+
+	ownKubeconfig = Fact("host/mgmt-kubeconfig-own")
 )
 
 // Teardown plans the removal of all that an environment has made.
+//
+// One law is above all others: the host of the controllers is only removed once it
+// is confirmed that the Clusters they look after are gone. What else is left of
+// them in a cloud costs money, and nobody is there any more who knows of it.
 func Teardown(s *config.Settings, w World) Plan {
 	p := Plan{Verb: "teardown", Environment: s.Environment.Name, Refusal: refusal(s)}
 	if p.Refusal != "" {
@@ -70,50 +77,78 @@ func cluster(ns, name string) Fact { return clusterFact + Fact(ns+"/"+name) }
 // local removes the workload clusters, then the host of their controllers, then
 // the registry.
 func (t *teardown) local() {
-	t.phase = "clusters"
-	const ns = "default"
-	// Without a kind cluster, and without a management cluster that could answer,
-	// there is no controller to ask. Only the engine can confirm that.
-	headless := t.world.Of(kindCluster).Gone() && (t.world.Of(mgmtKubeconfig).Gone() || t.world.Of(containers).Gone())
-	var gone []Fact
-	if !headless {
-		t.add(Step{
-			ID: "suspend-workload", Kind: Change, Title: "Suspending the Flux Kustomization of the workload clusters...",
-			Gives: []Fact{"controller/workload-suspended"}, Moot: []Fact{"controller/workload-kustomization"}, Tolerated: true, BestEffort: true,
-		})
-		for _, name := range t.Environment.Teardown.CAPIWorkloads {
-			gone = append(gone, t.workload(ns, name))
+	// With neither a kind cluster nor a management cluster there is no controller to
+	// ask. A kubeconfig may be older than the cluster it led to: whether that is gone,
+	// the engine knows.
+	bare := t.world.Of(mgmtKubeconfig).Gone() || t.world.Of(containers).Gone()
+	headless := t.world.Host == HostRemoved || t.world.Host == HostUnreachable && bare
+	prefix := t.Environment.Teardown.MgmtContainerPrefix
+	t.discover()
+	if t.world.Host == HostUnreachable {
+		t.steps[0].Looks = []Fact{kindCluster, mgmtKubeconfig}
+		if prefix != "" {
+			t.steps[0].Looks = append(t.steps[0].Looks, containers)
 		}
 	}
+	var gone []Fact
+	if !headless {
+		gone = t.inventory()
+	}
 	t.phase = "host"
+	t.kind(gone)
+	// From here on the cluster is taken apart. A run that finds half of it must not
+	// take the silence of the rest for something to wait for.
 	t.add(Step{
-		ID: "delete-kind", Kind: Delete, Title: "Deleting kind cluster '" + t.KindCluster + "'...",
-		Clear: gone, Takes: []Fact{kindCluster}, Moot: []Fact{kindCluster}, Tolerated: true, Forced: t.ForceKindDelete,
+		ID: "forget-kubeconfig", Kind: Delete, Title: "Setting the kubeconfig of the management cluster aside...", Detail: []string{"as " + t.MgmtKubeconfig + ".old"},
+		Clear: gone, Takes: []Fact{ownKubeconfig}, Moot: []Fact{ownKubeconfig}, Forced: t.ForceKindDelete, Guard: guard,
 	})
-	if prefix := t.Environment.Teardown.MgmtContainerPrefix; prefix != "" {
+	if prefix != "" {
 		t.add(Step{
 			ID: "delete-containers", Kind: Delete, Title: "Removing self-managed management cluster containers: " + prefix + "*",
-			Clear: gone, Takes: []Fact{containers}, Moot: []Fact{containers}, Forced: t.ForceKindDelete,
+			Clear: gone, Takes: []Fact{containers}, Moot: []Fact{containers}, Forced: t.ForceKindDelete, Guard: guard,
+			Already: "No '" + prefix + "*' containers found – management cluster already gone",
 		})
 	}
 	for _, name := range t.Environment.Teardown.CAPIWorkloads {
 		left := Fact("host/containers/" + name)
 		t.add(Step{
 			ID: "delete-workload-containers-" + name, Kind: Delete, Title: "Removing the containers that are left of workload cluster '" + name + "'...",
-			Clear: gone, Takes: []Fact{left}, Moot: []Fact{left},
+			Clear: gone, Takes: []Fact{left}, Moot: []Fact{left}, Forced: t.ForceKindDelete,
 		})
 	}
 	t.phase = "registry"
 	t.add(Step{
 		ID: "delete-registry", Kind: Delete, Title: "Removing the local registry '" + t.RegistryName + "'...",
-		Clear: gone, Takes: []Fact{registry}, Moot: []Fact{registry},
+		Clear: gone, Takes: []Fact{registry}, Moot: []Fact{registry}, Forced: t.ForceKindDelete,
 	})
 }
 
-// workload deletes one cluster and returns the fact that it is there.
-func (t *teardown) workload(ns, name string) Fact {
+// inventory deletes the clusters an environment of this host declares, and returns
+// what must be gone before their controllers are: Clusters of others count too.
+func (t *teardown) inventory() []Fact {
+	own := t.own()
+	t.phase = "clusters"
+	t.add(Step{
+		ID: "suspend-workload", Kind: Change, Title: "Suspending the Flux Kustomization of the workload clusters...",
+		Needs: []Fact{hostFound}, Gives: []Fact{"run/workload-suspended"}, EachRun: true, Tolerated: true, BestEffort: t.ForceKindDelete,
+	})
+	for _, name := range t.Environment.Teardown.CAPIWorkloads {
+		t.workload("default", name)
+	}
+	others := workloads + Fact(own)
+	if t.onKind() {
+		// On a cluster that manages itself the management cluster is what the rest runs on.
+		t.management(own, others)
+		return []Fact{allClusters}
+	}
+	return []Fact{others}
+}
+
+// workload deletes one cluster and waits until it is gone.
+func (t *teardown) workload(ns, name string) {
 	there := cluster(ns, name)
-	cannot := "cannot confirm the state of CAPD workload cluster '" + name + "'; leaving the management cluster intact (re-run once the query works)"
+	const left = "; leaving the management cluster intact"
+	cannot := "cannot confirm the state of CAPD workload cluster '" + name + "'" + left + " (re-run once the query works)"
 	t.add(Step{
 		ID: "delete-cluster-" + name, Kind: Delete, Title: "Deleting CAPD workload cluster '" + name + "'...",
 		Needs: []Fact{there}, Gives: []Fact{Fact("deleting/" + ns + "/" + name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete,
@@ -125,52 +160,82 @@ func (t *teardown) workload(ns, name string) Fact {
 		Takes: []Fact{there}, Moot: []Fact{there}, Deadline: workloadBudget, Every: workloadEvery, BestEffort: t.ForceKindDelete,
 		Success: "CAPD workload cluster '" + name + "' deleted",
 		Cannot:  cannot,
+		Overdue: "CAPD workload cluster '" + name + "' did not finish deleting within " + seconds(workloadBudget) + left,
 	})
-	return there
 }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }
 
 // release hands machines back: the deletion of the clusters is the release.
 func (t *teardown) release() {
-	t.phase = "discovery"
 	t.discover()
 	if t.world.Host == HostUnreachable {
+		t.steps[0].Already = "No reachable controller host; nothing to release"
 		return
 	}
+	if t.reachable() {
+		t.everyCluster()
+	}
+	t.phase = "verify"
+	t.add(Step{
+		ID: "not-wiped", Kind: Check, Title: "The machine was NOT wiped: it still runs Talos.", Detail: []string{"its disks hold what they held; wipe it before others get it"},
+		Gives: []Fact{"run/told"}, EachRun: true, Closing: true,
+	})
+}
+
+// everyCluster deletes every Cluster, that of the management cluster among them.
+func (t *teardown) everyCluster() {
 	t.suspend()
-	t.clusters(allClusters, "every Cluster to be gone, which releases the Hardware to the pool", "All CAPI clusters deleted; Hardware released to the pool")
-	t.host(allClusters)
+	t.clusters(allClusters, wording{
+		waits:   "every Cluster to be gone, which releases the Hardware to the pool",
+		none:    "No CAPI clusters found; nothing to release",
+		gone:    "All CAPI clusters deleted; Hardware released to the pool",
+		cannot:  "cannot list the CAPI Clusters; the Hardware is not released and the management cluster was left intact",
+		overdue: "the CAPI clusters did not finish deleting; the Hardware is not released and the management cluster was left intact",
+	})
+	t.host([]Fact{allClusters})
 }
 
 // discover finds where the controllers run.
 func (t *teardown) discover() {
+	t.phase = "discovery"
 	t.add(Step{
-		ID: "discover-host", Kind: Check, Title: "Looking for the controller host...", Gives: []Fact{hostFound},
-		Detail: []string{t.KindContext + ", else " + t.MgmtKubeconfig}, Deadline: 10 * time.Second,
+		ID: "discover-host", Kind: Check, Title: "Looking for the controller host...", Needs: []Fact{hostFound}, Gives: []Fact{"run/discovered"}, EachRun: true,
+		Detail: []string{t.KindContext + ", else " + t.MgmtKubeconfig}, BestEffort: t.ForceKindDelete,
+		Cannot: "cannot tell where the CAPI controllers run; nothing was touched",
 	})
+}
+
+// reachable tells whether there is a host of controllers, or may be.
+func (t *teardown) reachable() bool {
+	return t.world.Host != HostUnreachable && t.world.Host != HostRemoved && !t.AWSOnly
 }
 
 func (t *teardown) suspend() {
 	t.phase = "suspend"
 	t.add(Step{
 		ID: "suspend-flux", Kind: Change, Title: "Suspending Flux Kustomizations to prevent re-reconciliation...",
-		Needs: []Fact{hostFound}, Gives: []Fact{"controller/flux-suspended"}, Moot: []Fact{"controller/kustomizations"}, Tolerated: true,
+		Needs: []Fact{hostFound}, Gives: []Fact{"run/flux-suspended"}, Moot: []Fact{"controller/kustomizations"}, EachRun: true, BestEffort: t.ForceKindDelete,
 		Cannot:  "cannot list the Flux Kustomizations; aborting before any deletion",
 		Already: "No Flux Kustomizations found – skipping suspension", Success: "Flux Kustomizations suspended",
 	})
 }
 
+// wording is what is said of the deletion of clusters.
+type wording struct{ waits, none, gone, cannot, overdue string }
+
 // clusters deletes the clusters a fact is about and waits until they are gone.
-func (t *teardown) clusters(which Fact, waits, success string) {
+func (t *teardown) clusters(which Fact, say wording) {
 	t.phase = "clusters"
 	t.add(Step{
-		ID: "list-clusters", Kind: Check, Title: "Discovering CAPI Cluster resources...", Needs: []Fact{hostFound}, Gives: []Fact{listed}, Cannot: "cannot list the CAPI Clusters",
+		ID: "list-clusters", Kind: Check, Title: "Discovering CAPI Cluster resources...", Needs: []Fact{hostFound}, Gives: []Fact{listed}, Cannot: say.cannot,
 		BestEffort: t.ForceKindDelete,
 	})
 	names, known := t.world.Clusters.Names()
 	if !known {
 		t.add(Step{
 			ID: "delete-clusters", Kind: Delete, Title: "Deleting every Cluster that is found...", Needs: []Fact{listed}, Takes: []Fact{which},
-			BestEffort: t.ForceKindDelete,
+			BestEffort: t.ForceKindDelete, Cannot: say.cannot,
 		})
 	}
 	about := clusters(which)
@@ -180,9 +245,9 @@ func (t *teardown) clusters(which Fact, waits, success string) {
 		}
 	}
 	t.add(Step{
-		ID: "wait-clusters", Kind: Wait, Title: "Waiting until the CAPI clusters are deleted...", Waits: waits,
+		ID: "wait-clusters", Kind: Wait, Title: "Waiting until the CAPI clusters are deleted...", Waits: say.waits,
 		Needs: []Fact{listed}, Takes: []Fact{which}, Deadline: time.Duration(t.ClusterTimeout) * time.Second, Every: clustersEvery, BestEffort: t.ForceKindDelete,
-		Success: success, Already: success,
+		Success: say.gone, Already: say.none, Cannot: say.cannot, Overdue: say.overdue,
 	})
 }
 
@@ -190,22 +255,47 @@ func (t *teardown) clusters(which Fact, waits, success string) {
 func (t *teardown) deletion(name string) {
 	there := clusterFact + Fact(name)
 	t.add(Step{
-		ID: "delete-cluster-" + strings.ReplaceAll(name, "/", "-"), Kind: Delete, Title: "Deleting Cluster " + name + "...", Detail: []string{"in the background"},
+		// A namespace has no dot: the first one ends it.
+		ID: "delete-cluster-" + strings.Replace(name, "/", ".", 1), Kind: Delete, Title: "Deleting Cluster " + name + "...", Detail: []string{"in the background"},
 		Needs: []Fact{there}, Gives: []Fact{"deleting/" + Fact(name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete,
 	})
 }
 
-// host removes the kind cluster if it is what the controllers run on.
-func (t *teardown) host(gone ...Fact) {
+// guard is what is said when the controller host cannot be removed.
+const guard = "refusing to remove the controller host: the CAPI controllers are left running; run again when 'kubectl get clusters -A' is empty, or set FORCE_KIND_DELETE=1"
+
+// host removes the kind cluster if it is what the controllers run on, or if it was
+// kept although they have moved.
+func (t *teardown) host(gone []Fact) {
 	t.phase = "host"
-	if !t.onKind() {
-		return
+	if t.onKind() || t.kept() {
+		t.kind(gone)
 	}
-	t.add(Step{
-		ID: "delete-kind", Kind: Delete, Title: "Deleting kind cluster '" + t.KindCluster + "'...", Detail: []string{"when the controllers run on it"},
-		Needs: []Fact{hostFound}, Clear: gone, Takes: []Fact{kindCluster}, Moot: []Fact{kindCluster}, Tolerated: true, Forced: t.ForceKindDelete,
-		Cannot: "refusing to remove the controller host: the CAPI controllers are left running; run again when 'kubectl get clusters -A' is empty, or set FORCE_KIND_DELETE=1",
-	})
+}
+
+// kind removes the kind cluster.
+func (t *teardown) kind(gone []Fact) {
+	s := Step{
+		ID: "delete-kind", Kind: Delete, Title: "Deleting kind cluster '" + t.KindCluster + "'...",
+		Clear: gone, Takes: []Fact{kindCluster}, Moot: []Fact{kindCluster}, Tolerated: true, Forced: t.ForceKindDelete, Guard: guard,
+	}
+	switch {
+	case t.kept():
+		s.Detail, s.Clear = []string{"it was kept after the pivot"}, append(slices.Clone(gone), sourceInventory)
+	case !t.Local():
+		s.Detail = []string{"when the controllers run on it"}
+	}
+	t.add(s)
+}
+
+// kept tells whether there is a kind cluster although the controllers have moved.
+func (t *teardown) kept() bool {
+	return t.world.Host == HostSelfManaged && t.world.Of(kindCluster).There()
+}
+
+// own is the Cluster of the management cluster itself.
+func (t *teardown) own() string {
+	return t.File.Bootstrap.MgmtNamespace + "/" + t.Environment.MgmtCluster
 }
 
 // onKind tells whether the controllers run on the kind cluster, or may.
@@ -213,30 +303,36 @@ func (t *teardown) onKind() bool { return t.world.Host == HostKind || t.world.Ho
 
 // cloud deletes the clusters of an environment, then what they left in AWS.
 func (t *teardown) cloud() {
-	e, ns := t.Environment, t.File.Bootstrap.MgmtNamespace
-	reachable := t.world.Host != HostUnreachable && !t.AWSOnly
-	others := Fact(workloads + ns + "/" + e.MgmtCluster)
-	management := cluster(ns, e.MgmtCluster)
-	var gone []Fact
+	targets, management := t.targets()
+	// Where the management cluster manages itself the sweep removes what could be
+	// asked, too. What was confirmed right before it holds for the rest of the run.
+	last := t.world.Host == HostSelfManaged && management && !t.AWSOnly
 	if !t.AWSOnly {
-		t.phase = "discovery"
 		t.discover()
 	}
-	if reachable {
-		t.suspend()
-		t.clusters(others, "every workload Cluster to be gone", "All CAPI workload clusters deleted")
-		gone = append(gone, others)
-		if t.onKind() {
-			t.management(ns+"/"+e.MgmtCluster, others)
-			gone = append(gone, management)
+	t.identity(targets)
+	var gone []Fact
+	if t.reachable() && (!last || !t.world.Of(cleared).There()) {
+		gone = t.everything()
+	}
+	switch {
+	case last:
+		if t.kept() {
+			t.host(gone)
 		}
-	}
-	swept := t.sweep(gone)
-	if reachable && (t.world.Host != HostSelfManaged || !swept) {
+		t.phase = "sweep"
+		t.add(Step{
+			ID: "guard-sweep", Kind: Check, Title: "Confirming that every workload Cluster is gone...", Detail: []string{"the sweep removes the cluster that could be asked"},
+			Clear: gone, Gives: []Fact{cleared}, EachRun: true, Forced: t.ForceKindDelete, Guard: guard,
+		})
+		t.sweep(targets, []Fact{cleared}, nil)
+		t.skipProviders()
+	case t.reachable():
+		t.sweep(targets, nil, gone)
 		t.providers(gone)
-	}
-	if reachable {
-		t.host(gone...)
+		t.host(gone)
+	default:
+		t.sweep(targets, nil, nil)
 	}
 	t.phase = "verify"
 	t.add(Step{
@@ -244,28 +340,76 @@ func (t *teardown) cloud() {
 	})
 }
 
+// everything deletes the workload clusters, and the management cluster where
+// another one hosts its controllers. It returns what must be gone afterwards.
+func (t *teardown) everything() []Fact {
+	others := Fact(workloads + t.own())
+	t.suspend()
+	t.clusters(others, wording{
+		waits:   "every workload Cluster to be gone",
+		none:    "No CAPI workload clusters found – skipping cluster deletion",
+		gone:    "All CAPI workload clusters deleted",
+		cannot:  "teardown aborted: cannot list the CAPI Clusters; the management cluster and its controllers have been left intact",
+		overdue: "teardown aborted: CAPI workload clusters did not finish deleting; the management cluster and its controllers have been left intact",
+	})
+	if !t.onKind() {
+		return []Fact{others}
+	}
+	t.management(t.own(), others)
+	return []Fact{allClusters}
+}
+
 // management deletes the management cluster too when its controllers run on kind.
 func (t *teardown) management(name string, others Fact) {
 	there := clusterFact + Fact(name)
 	t.add(Step{
 		ID: "delete-management", Kind: Delete, Title: "Deleting Cluster " + name + "...", Detail: []string{"once the workload clusters are gone, when its controllers run on kind"},
-		Needs: []Fact{hostFound, there}, Clear: []Fact{others}, Gives: []Fact{"deleting/" + Fact(name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete,
+		Needs: []Fact{hostFound, there}, Clear: []Fact{others}, Gives: []Fact{"deleting/" + Fact(name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete, Guard: guard,
 	})
 	t.add(Step{
 		ID: "wait-management", Kind: Wait, Title: "Waiting until the management cluster is deleted...", Waits: "Cluster " + name + " to be gone",
 		Takes: []Fact{there}, Moot: []Fact{there}, Deadline: time.Duration(t.ClusterTimeout) * time.Second, Every: clustersEvery, BestEffort: t.ForceKindDelete,
+		Overdue: "teardown aborted: Cluster " + name + " did not finish deleting; its controllers have been left intact",
 	})
 }
 
-// sweep removes what is left in AWS, unit by unit over all clusters. It tells
-// whether the management cluster is among them.
-func (t *teardown) sweep(gone []Fact) (management bool) {
-	t.phase = "sweep"
-	e, account := t.Environment, t.File.Teardown
+// targets are the clusters to sweep, and whether the management cluster is one.
+func (t *teardown) targets() ([]config.SweepTarget, bool) {
 	// The lint has told of a region that cannot be derived.
-	targets, _ := e.SweepTargets()
+	targets, _ := t.Environment.SweepTargets()
+	return targets, slices.ContainsFunc(targets, func(t config.SweepTarget) bool { return t.Management })
+}
+
+// identity asks who we are in AWS before anything is touched: who is nobody there
+// learns it now, not after the clusters are gone.
+func (t *teardown) identity(targets []config.SweepTarget) {
 	if len(targets) == 0 {
-		return false
+		return
+	}
+	if t.AWSOnly {
+		t.phase = "sweep"
+	}
+	t.add(Step{
+		ID: "aws-identity", Kind: Check, Title: "Asking AWS who we are...", Gives: []Fact{identity}, EachRun: true, BestEffort: !t.AWSOnly,
+	})
+}
+
+// skipProviders says why the providers are not asked for.
+func (t *teardown) skipProviders() {
+	why := "The sweep has not removed the management cluster – provider and Helm cleanup skipped"
+	if t.world.Of("aws/eks").Gone() {
+		why = "Management cluster removed by the sweep – provider and Helm cleanup skipped"
+	}
+	t.phase = "host"
+	t.add(Step{ID: "skip-providers", Kind: Check, Title: why, Gives: []Fact{"run/providers-skipped"}, EachRun: true, Closing: true, BestEffort: true})
+}
+
+// sweep removes what is left in AWS, unit by unit over all clusters.
+func (t *teardown) sweep(targets []config.SweepTarget, needs, gone []Fact) {
+	t.phase = "sweep"
+	account := t.File.Teardown
+	if len(targets) == 0 {
+		return
 	}
 	var names, regions []string
 	for _, target := range targets {
@@ -273,15 +417,11 @@ func (t *teardown) sweep(gone []Fact) (management bool) {
 		if region := target.Region; !slices.Contains(regions, region) {
 			regions = append(regions, region)
 		}
-		management = management || target.Management
 	}
-	t.add(Step{
-		ID: "aws-identity", Kind: Check, Title: "Asking AWS who we are...", Gives: []Fact{identity}, EachRun: true,
-	})
 	unit := func(id, title string, detail []string) {
 		there := Fact("aws/" + id)
 		t.add(Step{
-			ID: "sweep-" + id, Kind: Delete, Title: title, Detail: detail, Needs: []Fact{identity}, Clear: gone,
+			ID: "sweep-" + id, Kind: Delete, Title: title, Detail: detail, Needs: append([]Fact{identity}, needs...), Clear: gone,
 			Takes: []Fact{there}, Moot: []Fact{there}, BestEffort: true, Tolerated: true, Forced: t.ForceKindDelete,
 		})
 	}
@@ -297,7 +437,6 @@ func (t *teardown) sweep(gone []Fact) (management bool) {
 	if account.CFNStackName != "" {
 		unit("cloudformation", "Deleting the CloudFormation stack "+account.CFNStackName+"...", regions)
 	}
-	return management
 }
 
 // providers removes Cluster API and Flux from a host that stays or goes by hand.
@@ -306,24 +445,26 @@ func (t *teardown) providers(gone []Fact) {
 	t.add(Step{
 		ID: "delete-providers", Kind: Delete, Title: "Deleting CAPI providers...", Detail: []string{"addon, controlplane, bootstrap, infrastructure, core"},
 		Needs: []Fact{hostFound}, Clear: gone, Gives: []Fact{"deleting/providers"}, Moot: []Fact{allProviders}, Forced: t.ForceKindDelete,
-		Cannot: "cannot list the CAPI providers", Already: "CAPI Operator CRDs not present – skipping provider deletion",
+		BestEffort: t.ForceKindDelete, Cannot: "teardown aborted", Already: "CAPI Operator CRDs not present – skipping provider deletion",
 	})
 	t.add(Step{
 		ID: "wait-providers", Kind: Wait, Title: "Waiting until the CAPI providers are deleted...", Waits: "no provider to be left",
 		Takes: []Fact{allProviders}, Moot: []Fact{allProviders}, Deadline: time.Duration(t.ProviderTimeout) * time.Second, Every: providersEvery, Tolerated: true,
-		Success: "All CAPI providers removed",
+		BestEffort: t.ForceKindDelete, Success: "All CAPI providers removed", Cannot: "teardown aborted",
+		Overdue: "CAPI providers did not finish deleting within " + seconds(time.Duration(t.ProviderTimeout)*time.Second) + " – continuing",
 	})
 	b := t.File.Bootstrap
 	for _, release := range []string{"flux", "flux-operator"} {
 		there := Fact("controller/" + release)
 		t.add(Step{
 			ID: "uninstall-" + release, Kind: Delete, Title: "Uninstalling Helm release '" + release + "'...", Detail: []string{"from " + b.FluxNamespace},
-			Clear: gone, Takes: []Fact{there}, Moot: []Fact{there}, Deadline: uninstallTime, Tolerated: true, Forced: t.ForceKindDelete,
+			Clear: gone, Takes: []Fact{there}, Moot: []Fact{there}, Deadline: uninstallTime, Tolerated: true, Forced: t.ForceKindDelete, BestEffort: t.ForceKindDelete,
+			Already: "Helm release '" + release + "' not found – skipping",
 		})
 	}
 	t.add(Step{
 		ID: "delete-secrets", Kind: Delete, Title: "Deleting the secrets of the bootstrap...",
 		Detail: []string{b.FluxNamespace + "/" + b.GithubPATSecret, b.FluxNamespace + "/" + b.SopsAgeSecret, "default/" + b.SopsAgeSecret, "capa-system/aws-credentials"},
-		Clear:  gone, Takes: []Fact{"controller/secrets"}, Moot: []Fact{"controller/secrets"}, Tolerated: true, Forced: t.ForceKindDelete,
+		Clear:  gone, Takes: []Fact{"controller/secrets"}, Moot: []Fact{"controller/secrets"}, Tolerated: true, Forced: t.ForceKindDelete, BestEffort: t.ForceKindDelete,
 	})
 }

@@ -23,8 +23,11 @@ type Player interface {
 	Turn(ctx context.Context) error
 }
 
-// pace is the pause between two turns of a player.
+// pause is the pause between two turns of a player.
 const pause = 200 * time.Millisecond
+
+// patience is how long a test waits for what has to come true.
+const patience = 2 * time.Minute
 
 // Play lets players play until Stop. hear gets what a turn fails with; it may be nil.
 func Play(ctx context.Context, hear func(Player, error), players ...Player) *Players {

@@ -1,0 +1,175 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/config"
+)
+
+func filter(name string, values ...string) []ec2types.Filter {
+	return []ec2types.Filter{{Name: &name, Values: values}}
+}
+
+func tagsOf(list []ec2types.Tag) tags {
+	t := tags{}
+	for _, tag := range list {
+		t[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+	}
+	return t
+}
+
+// vpcs are those that carry the ownership tag of a target.
+func (c *Cloud) vpcs(ctx context.Context, t config.SweepTarget) ([]ec2types.Vpc, *region, error) {
+	r, err := c.in(ctx, t.Region)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found []ec2types.Vpc
+	err = pages(func(mark *string) (*string, error) {
+		out, err := call(ctx, c, r.ec2.DescribeVpcs, &ec2.DescribeVpcsInput{Filters: filter("tag:"+t.OwnershipTag(), owned), NextToken: mark})
+		if err != nil {
+			return nil, err
+		}
+		for _, vpc := range out.Vpcs {
+			// Whoever answers may have overlooked the filter.
+			if c.rules.tagged(tagsOf(vpc.Tags), t) {
+				found = append(found, vpc)
+			}
+		}
+		return out.NextToken, nil
+	})
+	return found, r, err
+}
+
+func (c *Cloud) lookVPCs(ctx context.Context, t config.SweepTarget) Found {
+	list, _, err := c.vpcs(ctx, t)
+	var items []Item
+	for _, vpc := range list {
+		items = append(items, Item{Kind: "VPC", Region: t.Region, ID: aws.ToString(vpc.VpcId), Note: t.Cluster})
+	}
+	return listed(items, "VPCs", t, err)
+}
+
+func (c *Cloud) sweepVPCs(ctx context.Context, t config.SweepTarget, s Scope, v Voice) error {
+	list, r, err := c.vpcs(ctx, t)
+	if err != nil {
+		return fmt.Errorf("[%s] VPCs of %s: %w", t.Region, t.Cluster, err)
+	}
+	if len(list) == 0 {
+		v.Done("No CAPA-tagged VPCs found for %s in %s", t.Cluster, t.Region)
+	}
+	var wrong []error
+	for _, vpc := range list {
+		n := &network{Cloud: c, region: r, id: aws.ToString(vpc.VpcId), voice: v}
+		if other := c.rules.foreign(tagsOf(vpc.Tags), s); other != "" {
+			wrong = append(wrong, fmt.Errorf("[%s] VPC %s is shared with cluster %s, which is none of this environment: left alone", t.Region, n.id, other))
+			continue
+		}
+		v.Detail("[%s] deleting VPC %s and what is in it", t.Region, n.id)
+		if err := n.remove(ctx); err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		v.Done("VPC %s deleted in %s", n.id, t.Region)
+	}
+	return errors.Join(wrong...)
+}
+
+// network is a VPC that is removed.
+type network struct {
+	*Cloud
+	*region
+
+	id    string
+	voice Voice
+}
+
+// remove does one pass after the other: each removes what can go now, until
+// nothing is left. So it can be begun again at any point.
+func (n *network) remove(ctx context.Context) error {
+	what := fmt.Sprintf("[%s] VPC %s", n.name, n.id)
+	return n.until(ctx, n.o.Budgets.VPC, what, func(ctx context.Context) (string, error) {
+		p := &pass{network: n}
+		p.run(ctx)
+		if len(p.wrong) > 0 {
+			return "", fmt.Errorf("%s: %w", what, errors.Join(p.wrong...))
+		}
+		return strings.Join(p.held, ", "), nil
+	})
+}
+
+// pass is one attempt at a VPC.
+type pass struct {
+	*network
+
+	held  []string // what must go first, and has not yet
+	wrong []error  // what will not pass by itself
+}
+
+// run removes what holds others first. What takes a while ends the pass.
+func (p *pass) run(ctx context.Context) {
+	stages := [][]func(context.Context) error{
+		{p.loadBalancers, p.classicLoadBalancers, p.natGateways, p.endpoints, p.peerings},
+		{p.interfaces, p.egressOnlyGateways, p.internetGateways, p.subnets, p.routeTables, p.acls, p.securityGroups},
+		{p.vpc},
+	}
+	for _, stage := range stages {
+		for _, part := range stage {
+			if err := part(ctx); err != nil {
+				p.wrong = append(p.wrong, err)
+			}
+		}
+		if len(p.held)+len(p.wrong) > 0 {
+			return
+		}
+	}
+}
+
+// gone lists the codes of things that are not there any more.
+func gone() []string {
+	return []string{
+		"InvalidVpcID.NotFound", "InvalidSubnetID.NotFound", "InvalidInternetGatewayID.NotFound", "InvalidRouteTableID.NotFound", "InvalidGroup.NotFound",
+		"NatGatewayNotFound", "InvalidNetworkInterfaceID.NotFound", "InvalidVpcEndpointId.NotFound", "InvalidVpcPeeringConnectionID.NotFound",
+		"InvalidGatewayID.NotFound", "InvalidNetworkAclID.NotFound", "InvalidAttachmentID.NotFound", "Gateway.NotAttached", "InvalidAllocationID.NotFound",
+		"InvalidEgressOnlyInternetGatewayId.NotFound", "LoadBalancerNotFound", "LoadBalancerNotFoundException", "AccessPointNotFound", "InvalidPermission.NotFound",
+	}
+}
+
+// held lists the codes of things that cannot go before another.
+func held() []string {
+	return []string{
+		"DependencyViolation", "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "ResourceInUse", "ResourceInUseException", "IncorrectState",
+		"InvalidStateTransition", "InvalidGroup.InUse", "CannotDelete", "OperationInProgress", "Resource.AlreadyAssociated",
+	}
+}
+
+// drop judges a deletion.
+func (p *pass) drop(kind, id string, err error) {
+	switch {
+	case err == nil, coded(err, gone()...):
+	case coded(err, held()...):
+		p.held = append(p.held, kind+" "+id+" is still in use")
+	default:
+		p.wrong = append(p.wrong, fmt.Errorf("delete %s %s: %w", kind, id, err))
+	}
+}
+
+func (p *pass) wait(kind, id, state string) {
+	p.held = append(p.held, kind+" "+id+" is "+state)
+}
+
+func (p *pass) vpc(ctx context.Context) error {
+	_, err := call(ctx, p.Cloud, p.ec2.DeleteVpc, &ec2.DeleteVpcInput{VpcId: &p.id})
+	p.drop("VPC", p.id, err)
+	if len(p.held) > 0 {
+		p.voice.Detail("[%s] VPC %s is still in use", p.name, p.id)
+	}
+	return nil
+}

@@ -93,11 +93,13 @@ func failures() []struct {
 	listed  string // how the listing reads
 } {
 	hangUp := func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := w.(http.Hijacker).Hijack()
+		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			panic(err)
 		}
-		_ = conn.(*net.TCPConn).SetLinger(0) // a reset, not an end
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // a reset, not an end
+		}
 		_ = conn.Close()
 	}
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -139,15 +141,18 @@ func failures() []struct {
 			delete(a, "GET /apis/example.org")
 			a["GET /apis"] = says(200, `{"kind":"APIGroupList","groups":[{"name":"apps"}]}`)
 		}, plan.NoSuchKind, "confirmed absent", "[]"},
-		{"a group that is listed and not served", func(a api, _ string) { delete(a, "GET /apis/example.org") },
-			plan.NoSuchKind, "unknown: the server could not list its resource types", "unknown: the server could not list its resource types"},
+		{"a group that is listed and not served", func(a api, _ string) {
+			delete(a, "GET /apis/example.org")
+		}, plan.NoSuchKind, "unknown: the server could not list its resource types", "unknown: the server could not list its resource types"},
 		{"a group that only a proxy says is missing", func(a api, _ string) {
 			clear(a)
 		}, plan.Undecodable, "unknown: unreadable answer", "unknown: unreadable answer"},
-		{"a version that cannot be listed", func(a api, _ string) { a["GET /apis/example.org/v2"] = refuses(503, "ServiceUnavailable", "{}") },
-			plan.Unavailable, "unknown: server unavailable", "unknown: server unavailable"},
-		{"a group that must not be asked for", func(a api, _ string) { a["GET /apis/example.org"] = refuses(403, "Forbidden", "{}") },
-			plan.Forbidden, "unknown: forbidden", "unknown: forbidden"},
+		{"a version that cannot be listed", func(a api, _ string) {
+			a["GET /apis/example.org/v2"] = refuses(503, "ServiceUnavailable", "{}")
+		}, plan.Unavailable, "unknown: server unavailable", "unknown: server unavailable"},
+		{"a group that must not be asked for", func(a api, _ string) {
+			a["GET /apis/example.org"] = refuses(403, "Forbidden", "{}")
+		}, plan.Forbidden, "unknown: forbidden", "unknown: forbidden"},
 	}
 }
 

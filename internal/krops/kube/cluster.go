@@ -169,8 +169,7 @@ func unexpected(details *metav1.StatusDetails) bool {
 
 // unquoted is an error of reading a file, without what the file holds.
 func unquoted(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return errors.New("it is no valid YAML of the kind Config")

@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -44,15 +45,9 @@ func MergeKubeconfig(kubeconfig, other []byte) ([]byte, error) {
 		return nil, fmt.Errorf("kubeconfig to merge: %w", errKubeconfig)
 	}
 	return edited(kubeconfig, func(config *clientcmdapi.Config) error {
-		for name, entry := range added.Clusters {
-			config.Clusters[name] = entry
-		}
-		for name, entry := range added.AuthInfos {
-			config.AuthInfos[name] = entry
-		}
-		for name, entry := range added.Contexts {
-			config.Contexts[name] = entry
-		}
+		maps.Copy(config.Clusters, added.Clusters)
+		maps.Copy(config.AuthInfos, added.AuthInfos)
+		maps.Copy(config.Contexts, added.Contexts)
 		if config.CurrentContext == "" {
 			config.CurrentContext = added.CurrentContext
 		}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote"
+	"sigs.k8s.io/yaml"
 )
 
 // The groups of Flux.
@@ -208,7 +210,8 @@ func (f *FluxPlayer) reconcile(ctx context.Context, o *Object) error {
 func (f *FluxPlayer) source(ctx context.Context, o *Object) (artifact, error) {
 	kind, _, _ := unstructured.NestedString(o.Object, "spec", "sourceRef", "kind")
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "sourceRef", "name")
-	source, err := f.Get(ctx, Kind(sources, kind), o.GetNamespace(), name)
+	ns, _, _ := unstructured.NestedString(o.Object, "spec", "sourceRef", "namespace")
+	source, err := f.Get(ctx, Kind(sources, kind), cmp.Or(ns, o.GetNamespace()), name)
 	if err != nil {
 		return artifact{}, err
 	}
@@ -298,16 +301,13 @@ func untar(layer []byte) (map[string][]byte, error) {
 	}
 }
 
-// render reads the objects of the path of a Kustomization: the files that are in it,
-// not those of its folders, unless a kustomization.yaml says otherwise.
+// render reads the objects of the path of a Kustomization: those that its
+// kustomization.yaml names, all that are below it where there is none.
 func (f *FluxPlayer) render(ctx context.Context, o *Object, a artifact) ([]*Object, error) {
 	dir, _, _ := unstructured.NestedString(o.Object, "spec", "path")
 	dir = path.Clean(strings.TrimPrefix(dir, "./"))
 	var objects []*Object
-	for _, name := range slices.Sorted(maps.Keys(a.files)) {
-		if path.Dir(name) != dir || path.Ext(name) != ".yaml" {
-			continue
-		}
+	for _, name := range a.resources(dir) {
 		text, err := f.substitute(ctx, o, string(a.files[name]))
 		if err != nil {
 			return nil, err
@@ -323,6 +323,30 @@ func (f *FluxPlayer) render(ctx context.Context, o *Object, a artifact) ([]*Obje
 	}
 	slices.SortStableFunc(objects, func(a, b *Object) int { return cmp.Compare(rank(a), rank(b)) })
 	return objects, nil
+}
+
+// resources are the files that a directory stands for.
+func (a artifact) resources(dir string) []string {
+	var list struct{ Resources []string }
+	var names []string
+	if text, ok := a.files[path.Join(dir, "kustomization.yaml")]; ok {
+		_ = yaml.Unmarshal(text, &list) // what cannot be read names nothing, which is an error later
+		for _, name := range list.Resources {
+			name = path.Join(dir, name)
+			if _, file := a.files[name]; file {
+				names = append(names, name)
+			} else {
+				names = append(names, a.resources(name)...)
+			}
+		}
+		return names
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
+		if strings.HasPrefix(name, dir+"/") && path.Ext(name) == ".yaml" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // rank is the order in which objects are applied.
@@ -382,6 +406,10 @@ func (f *FluxPlayer) destination(ctx context.Context, o *Object) (*Client, error
 	rc, err := clientcmd.RESTConfigFromKubeConfig(text)
 	if err != nil {
 		return nil, err
+	}
+	// It is reached by the name that it has among the containers.
+	if at, err := url.Parse(rc.Host); err == nil && f.Resolve != nil {
+		rc.Host, rc.ServerName = "https://"+f.Resolve(at.Host), "localhost"
 	}
 	return NewClient(rc)
 }

@@ -6,11 +6,11 @@
 package engine
 
 import (
-	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -69,20 +69,51 @@ func (p endpoint) open() (*client.Client, error) {
 	default:
 		return nil, fmt.Errorf("%s is %q: expected unix:///path or tcp://host:port", p.from, p.host)
 	}
-	options := []client.Opt{client.WithHTTPClient(p.plain()), client.WithHost(p.host), client.WithUserAgent("krops-bootstrap")}
-	if p.tls != nil {
-		options = append(options, client.WithTLSClientConfig(p.tls.ca, p.tls.cert, p.tls.key))
+	web, err := p.web()
+	if err != nil {
+		return nil, fmt.Errorf("use %s of %s: %w", p.host, p.from, err)
 	}
-	api, err := client.New(options...)
+	scheme = "http"
+	if p.tls != nil {
+		scheme = "https"
+	}
+	api, err := client.New(client.WithHTTPClient(web), client.WithHost(p.host), client.WithScheme(scheme), client.WithUserAgent("krops-bootstrap"))
 	if err != nil {
 		return nil, fmt.Errorf("use %s of %s: %w", p.host, p.from, err)
 	}
 	return api, nil
 }
 
-// plain is the HTTP client below: no redirects, no time limit of its own.
-func (endpoint) plain() *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}, CheckRedirect: client.CheckRedirect}
+// web is the HTTP client below, which follows no redirects.
+func (p endpoint) web() (*http.Client, error) {
+	transport := &http.Transport{MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}
+	if p.tls != nil {
+		config, err := p.tls.config()
+		if err != nil {
+			return nil, err
+		}
+		transport.TLSClientConfig = config
+	}
+	return &http.Client{Transport: transport, CheckRedirect: client.CheckRedirect}, nil
+}
+
+func (f tlsFiles) config() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("read the client certificate of the engine: %w", err)
+	}
+	roots := x509.NewCertPool()
+	authority, err := os.ReadFile(f.ca)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority of the engine: %w", err)
+	}
+	if !roots.AppendCertsFromPEM(authority) {
+		return nil, fmt.Errorf("%s holds no certificate", f.ca)
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: roots,
+		InsecureSkipVerify: f.unverified, //nolint:gosec // as docker does while DOCKER_TLS_VERIFY is not set
+	}, nil
 }
 
 // socket is the path of a unix socket, "" for another address.
@@ -97,16 +128,13 @@ func (p endpoint) socket() string {
 // absent tells whether an error says that the thing is not there.
 func absent(err error) bool { return errdefs.IsNotFound(err) }
 
-// why says what went wrong in words an operator can act on.
+// why says what is wrong with a socket in words an operator can act on.
 func why(err error) error {
-	var op *net.OpError
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%w: this user may not use the socket of the engine (is it in the right group?)", err)
-	case errors.As(err, &op) && errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("no socket %s", cmp.Or(fmt.Sprint(op.Addr), "of the engine"))
+	case errors.Is(err, os.ErrNotExist):
+		return errors.New("there is no such socket")
 	}
 	return err
 }
@@ -115,3 +143,6 @@ func why(err error) error {
 func query(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, queryTime)
 }
+
+// conflict tells whether an error says that something else is going on.
+func conflict(err error) bool { return errdefs.IsConflict(err) }

@@ -1,0 +1,558 @@
+// Package enginetest has the double of a container engine: a server of its API with
+// containers that are only remembered.
+package enginetest
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/api/types/volume"
+)
+
+// A Container is one of the double.
+type Container struct {
+	ID       string
+	Name     string
+	Image    string
+	Running  bool
+	Labels   map[string]string
+	Ports    map[uint16]int // port inside to port of the host
+	Networks []string
+	Files    map[string]string
+}
+
+// Server is an engine. What it is must be set before it is asked.
+type Server struct {
+	Socket string // path of its socket
+
+	Podman       bool   // it is podman that answers
+	RemoteSocket string // what podman says of its socket
+	Rootless     bool   // docker without root
+
+	mu         sync.Mutex
+	started    func(c Container) error
+	removed    func(c Container)
+	fault      func(method, path string) (status int, message string)
+	containers []*Container
+	networks   []string
+	images     []string
+	remote     []string // images that can be pulled
+	volumes    map[string]map[string]string
+	asked      []string
+	made       int
+	server     *http.Server
+}
+
+// Listen starts an engine at a socket. The directories above it are made.
+func Listen(socket string) (*Server, error) {
+	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("unix", socket) //nolint:noctx // it returns at once
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Socket: socket, volumes: map[string]map[string]string{}}
+	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.server.Serve(l) }() // until Close
+	return s, nil
+}
+
+// Close stops the engine and takes its socket away.
+func (s *Server) Close() { _ = s.server.Close() } // nothing is left to do about it
+
+// Host is the address of the engine.
+func (s *Server) Host() string { return "unix://" + s.Socket }
+
+// Fail asks f before each request, from now on: a status other than 0 is the answer.
+func (s *Server) Fail(f func(method, path string) (status int, message string)) {
+	s.locked(func() { s.fault = f })
+}
+
+// OnStart calls f when a container starts, which it may refuse.
+func (s *Server) OnStart(f func(Container) error) { s.locked(func() { s.started = f }) }
+
+// OnRemove calls f when a container is removed.
+func (s *Server) OnRemove(f func(Container)) { s.locked(func() { s.removed = f }) }
+
+// Connect puts a container into a network.
+func (s *Server) Connect(id, network string) {
+	s.locked(func() {
+		if c, err := s.find(id); err == nil {
+			c.Networks = append(slices.Clone(c.Networks), network)
+		}
+	})
+}
+
+// Add puts a container into the engine.
+func (s *Server) Add(c Container) Container {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.add(c)
+}
+
+func (s *Server) add(c Container) *Container {
+	s.made++
+	if c.ID == "" {
+		c.ID = fmt.Sprintf("%064x", s.made)
+	}
+	if c.Files == nil {
+		c.Files = map[string]string{}
+	}
+	s.containers = append(s.containers, &c)
+	return &c
+}
+
+// AddNetwork, AddImage, AddRemoteImage and AddVolume put one of these into the
+// engine; a remote image has to be pulled first.
+func (s *Server) AddNetwork(name string) { s.locked(func() { s.networks = append(s.networks, name) }) }
+
+// AddImage puts an image into the engine.
+func (s *Server) AddImage(ref string) { s.locked(func() { s.images = append(s.images, ref) }) }
+
+// AddRemoteImage lets an image be pulled.
+func (s *Server) AddRemoteImage(ref string) { s.locked(func() { s.remote = append(s.remote, ref) }) }
+
+// AddVolume puts a volume into the engine.
+func (s *Server) AddVolume(name string, labels map[string]string) {
+	s.locked(func() { s.volumes[name] = labels })
+}
+
+// Containers are those of the engine, by name.
+func (s *Server) Containers() []Container {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Container
+	for _, c := range s.containers {
+		list = append(list, *c)
+	}
+	slices.SortFunc(list, func(a, b Container) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Names are those of the containers.
+func (s *Server) Names() []string {
+	var names []string
+	for _, c := range s.Containers() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Volumes are the names of the volumes.
+func (s *Server) Volumes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.volumes))
+}
+
+// Asked are the requests so far: method and path, without the version.
+func (s *Server) Asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+func (s *Server) locked(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// refusal is an answer other than a good one.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (r refusal) Error() string { return r.text }
+
+func missing(what, name string) error {
+	return refusal{http.StatusNotFound, "no such " + what + ": " + name}
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	where := r.URL.Path
+	if first, rest, ok := strings.Cut(strings.TrimPrefix(where, "/"), "/"); ok && strings.HasPrefix(first, "v") && len(first) > 1 && first[1] >= '0' && first[1] <= '9' {
+		where = "/" + rest
+	}
+	s.mu.Lock()
+	s.asked = append(s.asked, r.Method+" "+where)
+	fault := s.fault
+	s.mu.Unlock()
+	if fault != nil {
+		if status, text := fault(r.Method, where); status != 0 {
+			reply(w, status, map[string]string{"message": text})
+			return
+		}
+	}
+	w.Header().Set("Api-Version", "1.51")
+	w.Header().Set("Ostype", "linux")
+	answer, err := s.route(w, r, where)
+	no := refusal{}
+	switch {
+	case errors.As(err, &no):
+		reply(w, no.status, map[string]string{"message": no.text})
+	case err != nil:
+		reply(w, http.StatusInternalServerError, map[string]string{"message": err.Error()})
+	case answer == nil:
+		w.WriteHeader(http.StatusNoContent)
+	case answer != written:
+		reply(w, http.StatusOK, answer)
+	}
+}
+
+// written is the answer of what has written one itself.
+var written = any(struct{ done bool }{true})
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // who asked sees that it is short
+}
+
+func (s *Server) route(w http.ResponseWriter, r *http.Request, where string) (any, error) {
+	parts := strings.Split(strings.TrimPrefix(where, "/"), "/")
+	switch parts[0] {
+	case "_ping":
+		_, err := io.WriteString(w, "OK")
+		return written, err
+	case "version":
+		return s.version(), nil
+	case "info":
+		info := system.Info{ServerVersion: "29.0.0"}
+		if s.Rootless {
+			info.SecurityOptions = []string{"name=seccomp,profile=builtin", "name=rootless"}
+		}
+		return info, nil
+	case "libpod":
+		return s.libpod(where)
+	case "containers":
+		return s.container(w, r, parts[1:])
+	case "networks":
+		return s.network(r, parts[1:])
+	case "images":
+		return s.image(w, r, strings.Join(parts[1:], "/"))
+	case "volumes":
+		return s.volume(r, parts[1:])
+	}
+	return nil, refusal{http.StatusNotFound, "page not found"}
+}
+
+func (s *Server) version() system.VersionResponse {
+	name, version := "Engine", "29.0.0"
+	if s.Podman {
+		name, version = "Podman Engine", "5.6.0"
+	}
+	v := system.VersionResponse{Version: version, APIVersion: "1.51", MinAPIVersion: "1.24"}
+	v.Components = []system.ComponentVersion{{Name: name, Version: version}}
+	return v
+}
+
+func (s *Server) libpod(where string) (any, error) {
+	if !s.Podman || where != "/libpod/info" {
+		return nil, refusal{http.StatusNotFound, "page not found"}
+	}
+	return map[string]any{"host": map[string]any{
+		"remoteSocket": map[string]any{"path": s.RemoteSocket, "exists": true},
+		"security":     map[string]any{"rootless": s.Rootless},
+	}}, nil
+}
+
+// find looks a container up by name or by the beginning of its id.
+func (s *Server) find(ref string) (*Container, error) {
+	for _, c := range s.containers {
+		if c.Name == ref || strings.HasPrefix(c.ID, ref) {
+			return c, nil
+		}
+	}
+	return nil, missing("container", ref)
+}
+
+func (s *Server) container(w http.ResponseWriter, r *http.Request, parts []string) (any, error) {
+	if len(parts) == 1 && parts[0] == "create" {
+		return s.create(r)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(parts) == 1 && parts[0] == "json" {
+		list := []container.Summary{}
+		for _, c := range s.containers {
+			list = append(list, c.summary())
+		}
+		return list, nil
+	}
+	c, err := s.find(parts[0])
+	if err != nil {
+		return nil, err
+	}
+	what := ""
+	if len(parts) > 1 {
+		what = parts[1]
+	}
+	switch r.Method + " " + what {
+	case "GET json":
+		return c.inspect(), nil
+	case "POST start":
+		return nil, s.start(c)
+	case "DELETE ":
+		if c.Running && r.URL.Query().Get("force") != "1" {
+			return nil, refusal{http.StatusConflict, "cannot remove a running container"}
+		}
+		s.containers = slices.DeleteFunc(s.containers, func(o *Container) bool { return o == c })
+		if s.removed != nil {
+			s.removed(*c)
+		}
+		return nil, nil
+	case "GET archive":
+		return written, c.read(w, r.URL.Query().Get("path"))
+	case "PUT archive":
+		return map[string]any{}, c.write(r.Body, r.URL.Query().Get("path"))
+	}
+	return nil, refusal{http.StatusMethodNotAllowed, "not this"}
+}
+
+func (s *Server) start(c *Container) error {
+	if c.Running {
+		return nil
+	}
+	if s.started != nil {
+		if err := s.started(*c); err != nil {
+			return err
+		}
+	}
+	c.Running = true
+	return nil
+}
+
+func (s *Server) create(r *http.Request) (any, error) {
+	var asked container.CreateRequest
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		return nil, refusal{http.StatusBadRequest, err.Error()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := r.URL.Query().Get("name")
+	for _, c := range s.containers {
+		if c.Name == name {
+			return nil, refusal{http.StatusConflict, "the name " + name + " is in use"}
+		}
+	}
+	if !slices.Contains(s.images, asked.Image) {
+		return nil, missing("image", asked.Image)
+	}
+	c := Container{Name: name, Image: asked.Image, Labels: asked.Labels, Ports: map[uint16]int{}}
+	for inside, bindings := range asked.HostConfig.PortBindings {
+		for _, b := range bindings {
+			port, err := strconv.Atoi(b.HostPort)
+			if err != nil {
+				return nil, refusal{http.StatusBadRequest, err.Error()}
+			}
+			c.Ports[inside.Num()] = port
+		}
+	}
+	for network := range asked.NetworkingConfig.EndpointsConfig {
+		if !slices.Contains(s.networks, network) {
+			return nil, missing("network", network)
+		}
+		c.Networks = append(c.Networks, network)
+	}
+	return container.CreateResponse{ID: s.add(c).ID, Warnings: []string{}}, nil
+}
+
+func (c *Container) state() container.ContainerState {
+	if c.Running {
+		return container.StateRunning
+	}
+	return container.StateExited
+}
+
+func (c *Container) summary() container.Summary {
+	return container.Summary{ID: c.ID, Names: []string{"/" + c.Name}, Image: c.Image, State: c.state(), Labels: c.Labels}
+}
+
+func (c *Container) inspect() container.InspectResponse {
+	ports := network.PortMap{}
+	for inside, port := range c.Ports {
+		p, _ := network.PortFrom(inside, network.TCP)
+		ports[p] = []network.PortBinding{{HostIP: netip.AddrFrom4([4]byte{127, 0, 0, 1}), HostPort: strconv.Itoa(port)}}
+	}
+	networks := map[string]*network.EndpointSettings{}
+	for _, name := range c.Networks {
+		networks[name] = &network.EndpointSettings{}
+	}
+	answer := container.InspectResponse{
+		ID: c.ID, Name: "/" + c.Name, Config: &container.Config{Image: c.Image, Labels: c.Labels},
+		HostConfig: &container.HostConfig{PortBindings: ports}, State: &container.State{Status: c.state(), Running: c.Running},
+		NetworkSettings: &container.NetworkSettings{Networks: networks},
+	}
+	if c.Running {
+		answer.NetworkSettings.Ports = ports
+	}
+	return answer
+}
+
+func (c *Container) read(w http.ResponseWriter, name string) error {
+	text, ok := c.Files[path.Clean(name)]
+	if !ok {
+		return missing("file", name)
+	}
+	stat, err := json.Marshal(container.PathStat{Name: path.Base(name), Size: int64(len(text)), Mode: 0o644})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Docker-Container-Path-Stat", base64.StdEncoding.EncodeToString(stat))
+	w.Header().Set("Content-Type", "application/x-tar")
+	archive := tar.NewWriter(w)
+	err = archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path.Base(name), Mode: 0o644, Size: int64(len(text))})
+	if err == nil {
+		_, err = io.WriteString(archive, text)
+	}
+	return errors.Join(err, archive.Close())
+}
+
+func (c *Container) write(body io.Reader, dir string) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewReader(bytes.NewReader(text))
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return refusal{http.StatusBadRequest, err.Error()}
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		text, err := io.ReadAll(archive)
+		if err != nil {
+			return err
+		}
+		c.Files[path.Join(dir, header.Name)] = string(text)
+	}
+}
+
+func (s *Server) network(r *http.Request, parts []string) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(parts) == 0 {
+		list := []network.Summary{}
+		for _, name := range s.networks {
+			list = append(list, network.Summary{Network: network.Network{Name: name}})
+		}
+		return list, nil
+	}
+	name := parts[0]
+	if !slices.Contains(s.networks, name) {
+		return nil, missing("network", name)
+	}
+	if len(parts) == 1 {
+		around := network.Inspect{Network: network.Network{Name: name}, Containers: map[string]network.EndpointResource{}}
+		for _, c := range s.containers {
+			if slices.Contains(c.Networks, name) {
+				around.Containers[c.ID] = network.EndpointResource{Name: c.Name}
+			}
+		}
+		return around, nil
+	}
+	var who struct{ Container string }
+	if err := json.NewDecoder(r.Body).Decode(&who); err != nil {
+		return nil, refusal{http.StatusBadRequest, err.Error()}
+	}
+	c, err := s.find(who.Container)
+	if err != nil {
+		return nil, err
+	}
+	in := slices.Contains(c.Networks, name)
+	switch parts[1] {
+	case "connect":
+		if in {
+			return nil, refusal{http.StatusForbidden, "endpoint with name " + c.Name + " already exists in network " + name}
+		}
+		c.Networks = append(c.Networks, name)
+	case "disconnect":
+		if !in {
+			return nil, refusal{http.StatusForbidden, "not connected"}
+		}
+		c.Networks = slices.DeleteFunc(c.Networks, func(n string) bool { return n == name })
+	}
+	return map[string]any{}, nil
+}
+
+func (s *Server) image(w http.ResponseWriter, r *http.Request, name string) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if name != "create" {
+		name = strings.TrimSuffix(name, "/json")
+		if !slices.Contains(s.images, name) {
+			return nil, missing("image", name)
+		}
+		return map[string]any{"Id": "sha256:0"}, nil
+	}
+	ref := r.URL.Query().Get("fromImage") + ":" + r.URL.Query().Get("tag")
+	if !slices.Contains(s.remote, ref) {
+		return nil, missing("manifest", ref)
+	}
+	s.images = append(s.images, ref)
+	w.Header().Set("Content-Type", "application/json")
+	for _, line := range []string{
+		`{"status":"Pulling fs layer","id":"0a1b"}`, `{"status":"Downloading","id":"0a1b","progressDetail":{"current":1048576,"total":2097152}}`, `{"status":"Pull complete","id":"0a1b"}`,
+	} {
+		if _, err := io.WriteString(w, line+"\n"); err != nil {
+			return nil, err
+		}
+	}
+	return written, nil
+}
+
+func (s *Server) volume(r *http.Request, parts []string) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(parts) == 0:
+		list := volume.ListResponse{Volumes: []volume.Volume{}}
+		for name, labels := range s.volumes {
+			list.Volumes = append(list.Volumes, volume.Volume{Name: name, Labels: labels})
+		}
+		return list, nil
+	case parts[0] == "create":
+		var asked volume.CreateRequest
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			return nil, refusal{http.StatusBadRequest, err.Error()}
+		}
+		s.volumes[asked.Name] = asked.Labels
+		return volume.Volume{Name: asked.Name}, nil
+	}
+	if _, ok := s.volumes[parts[0]]; !ok {
+		return nil, missing("volume", parts[0])
+	}
+	if r.Method == http.MethodDelete {
+		delete(s.volumes, parts[0])
+		return nil, nil
+	}
+	return volume.Volume{Name: parts[0]}, nil
+}

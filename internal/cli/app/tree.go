@@ -105,26 +105,27 @@ func suggest(word string, names []string, prefix string) string {
 // Nearest returns the name a mistyped word most likely stands for.
 func Nearest(word string, names []string) (string, bool) {
 	type candidate struct {
-		name     string
-		distance int
+		name            string
+		distance, whole int
 	}
 	word = strings.ToLower(word)
 	limit := max(1, (len(word)+1)/3)
 	var near []candidate
 	for _, name := range names {
-		d := distance(word, strings.ToLower(name))
+		whole := distance(word, strings.ToLower(name))
+		d := whole
 		if len(word) >= 2 && strings.HasPrefix(name, word) {
 			d = min(d, 1)
 		}
 		if d <= limit {
-			near = append(near, candidate{name, d})
+			near = append(near, candidate{name, d, whole})
 		}
 	}
 	if len(near) == 0 {
 		return "", false
 	}
 	best := slices.MinFunc(near, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.whole, b.whole), cmp.Compare(a.name, b.name))
 	})
 	return best.name, true
 }

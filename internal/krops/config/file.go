@@ -11,6 +11,7 @@ type File struct {
 	Name         string // as the caller calls it
 	Bootstrap    Bootstrap
 	Charts       map[string]string
+	ChartSources ChartSources
 	Teardown     AccountTeardown
 	Environments []*Environment // in the order of the file
 
@@ -30,6 +31,9 @@ type Bootstrap struct {
 	MgmtNamespace      string
 	MgmtContext        string
 }
+
+// ChartSources is the table [chart-sources]: where the charts are pulled from.
+type ChartSources struct{ Flux, CertManager, CAPIOperator string }
 
 // AccountTeardown is the table [teardown]: what an AWS account holds outside the
 // clusters.
@@ -106,6 +110,9 @@ func (f *File) keys(t *table) {
 	t.table("bootstrap", "Names that all environments share.", f.Bootstrap.keys).must()
 	t.textMap(&f.Charts, "charts", "Versions of the Helm charts, by name: `flux-operator` (also the version of flux-instance), `cert-manager` and `capi-operator`. "+
 		"A missing one is only an error of the step that installs it.").must().like(`{ cert-manager = "1.21.2" }`)
+	t.table("chart-sources", "Where the charts are pulled from, for sites that mirror them. The name of a chart is added: `oci://registry/path` is a registry, "+
+		"`https://host/path` a chart repository; `oci+http://` and `http://` are the same without TLS, which a registry on this host needs no mention of.",
+		f.ChartSources.keys)
 	t.table("teardown", "What an AWS account holds outside the clusters, for the sweep and the orphan report.", f.Teardown.keys)
 	k := t.declare("environments", shapeTableMap, "The environments, by name. Messages list them in the order of the file.").must()
 	k.describe = func() *table { sub := &table{}; (&Environment{}).keys(sub); return sub }
@@ -129,6 +136,48 @@ func (b *Bootstrap) keys(t *table) {
 	t.text(&b.SopsAgeSecret, "sops-age-secret", "Secret with the age key Flux decrypts with.").must().like("sops-age")
 	t.text(&b.MgmtNamespace, "mgmt-namespace", "Namespace of the Cluster objects, and of the move.").must().like("default")
 	t.text(&b.MgmtContext, "mgmt-context", "Context of the management cluster in the exported kubeconfig.").must().like("krops-mgmt")
+}
+
+// The public sources of the charts.
+const (
+	fluxCharts = "oci://ghcr.io/controlplaneio-fluxcd/charts"
+	certCharts = "https://charts.jetstack.io"
+	capiCharts = "https://kubernetes-sigs.github.io/cluster-api-operator"
+)
+
+// sourcePattern is what the source of a chart looks like, for editors.
+const sourcePattern = `^(oci|oci\+http|https?)://[^/?#]+[^?#]*$`
+
+func (c *ChartSources) keys(t *table) {
+	source := func(field *string, name, doc, preset string) {
+		t.text(field, name, doc).orElse("`" + preset + "`").pattern = sourcePattern
+	}
+	source(&c.Flux, "flux", "Source of the charts flux-operator and flux-instance.", fluxCharts)
+	source(&c.CertManager, "cert-manager", "Source of the chart cert-manager.", certCharts)
+	source(&c.CAPIOperator, "capi-operator", "Source of the chart cluster-api-operator.", capiCharts)
+}
+
+// check fills in the public sources, and refuses what is no source.
+func (c *ChartSources) check(d *decoder) {
+	for _, source := range []struct {
+		field        *string
+		name, preset string
+	}{
+		{&c.Flux, "flux", fluxCharts},
+		{&c.CertManager, "cert-manager", certCharts},
+		{&c.CAPIOperator, "capi-operator", capiCharts},
+	} {
+		*source.field = strings.TrimRight(*source.field, "/")
+		if *source.field == "" {
+			*source.field = source.preset
+		}
+		scheme, rest, _ := strings.Cut(*source.field, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		known := slices.Contains([]string{"oci", "oci+http", "https", "http"}, scheme)
+		if !known || host == "" || strings.ContainsAny(rest, "?#@ ") {
+			d.problem(address{"chart-sources", source.name}, "chart-sources.%s must be oci://registry/path or https://host/path; oci+http:// and http:// are without TLS", source.name)
+		}
+	}
 }
 
 func (a *AccountTeardown) keys(t *table) {
@@ -236,6 +285,7 @@ func Parse(name string, text []byte, nearest Nearest) (*File, error) {
 
 // check finds what the declarations cannot say.
 func (f *File) check(d *decoder) {
+	f.ChartSources.check(d)
 	for _, e := range f.Environments {
 		if e.Kind != "" && e.Kind != e.Name {
 			d.problem(address{"environments", e.Name, "kind"}, "environments.%s kind '%s' must match its section name", e.Name, e.Kind)

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
+
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
 )
 
@@ -97,6 +99,8 @@ func TestAWrongFile(t *testing.T) {
 			"[[environments.aws.move-fallbacks]]\nresource = \"r\"\nname = \"n\"\nmanifest = \"m\"\n[[environments.aws.move-fallbacks]]\nresource = \"r\"\nname = \"n\"\n",
 			"39:20: environments.aws.move-fallbacks[1].manifest is missing",
 		},
+		"a source that is none":          {`[charts]`, "[chart-sources]\nflux = \"ghcr.io/charts\"\n[charts]", "14:1: chart-sources.flux must be oci://registry/path or https://host/path"},
+		"a source with a password":       {`[charts]`, "[chart-sources]\nflux = \"https://a:b@host\"\n[charts]", "14:1: chart-sources.flux must be"},
 		"no syntax":                      {`[charts]`, `[charts`, "13:8:"},
 		"a key twice":                    {`git-branch =`, "git-branch = \"a\"\ngit-branch =", "bootstrap.toml:4:"},
 		"a value for a table":            {"[charts]\nflux-operator = \"1\"\n", "", "charts is missing"},
@@ -230,4 +234,28 @@ func FuzzConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestChartsComeFromThePublicSourcesUnlessTheFileSaysSo(t *testing.T) {
+	t.Parallel()
+	plain, err := parse(minimal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mirrored, err := parse(strings.Replace(minimal, "[charts]", "[chart-sources]\nflux = \"oci+http://mirror:5000/charts/\"\n[charts]", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := config.ChartSources{
+		Flux: "oci://ghcr.io/controlplaneio-fluxcd/charts", CertManager: "https://charts.jetstack.io",
+		CAPIOperator: "https://kubernetes-sigs.github.io/cluster-api-operator",
+	}
+	if diff := cmp.Diff(want, plain.ChartSources); diff != "" {
+		t.Error(diff)
+	}
+	want.Flux = "oci+http://mirror:5000/charts"
+	if diff := cmp.Diff(want, mirrored.ChartSources); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -98,6 +98,7 @@ func Glossary() []Term {
 		{"run/workload-suspended", "The Kustomization of the workload clusters was suspended, if there is one."},
 		{"run/flux-suspended", "The Kustomizations of Flux were suspended."},
 		{"run/clusters-gone", "A listing right before the sweep had no workload Cluster."},
+		{"run/providers-deleted", "The deletion of the providers was asked for."},
 		{"run/providers-skipped", "It was said that the providers went with the management cluster."},
 		{"run/told", "It was said that the machine was not wiped."},
 		{"run/verified", "What is left was looked for."},

@@ -89,7 +89,7 @@ func controlled(host plan.Host, names ...string) plan.World {
 	w := empty()
 	w.Host, w.Clusters, w.Providers = host, plan.Listed(names...), plan.Listed("core/capi-system/cluster-api")
 	for _, f := range []plan.Fact{
-		"deleting/providers", "source/inventory",
+		"source/inventory",
 	} {
 		w = w.With(f, plan.Absent("looked"))
 	}

@@ -248,7 +248,9 @@ func (s Step) force(w World) string {
 }
 
 // ofRun tells whether a fact is one that the step itself makes for one run.
-func (s Step) ofRun(f Fact) bool { return slices.Contains(s.Gives, f) && strings.HasPrefix(string(f), "run/") }
+func (s Step) ofRun(f Fact) bool {
+	return slices.Contains(s.Gives, f) && strings.HasPrefix(string(f), "run/")
+}
 
 // concerns are the facts a step must know before it acts. What it gives in one
 // run only is not asked for.
@@ -303,6 +305,15 @@ func (s Step) Grounds() []Fact {
 	facts := slices.Concat(s.Needs, s.Clear, s.Moot, s.Looks)
 	if s.Kind == Delete || s.Kind == Move {
 		facts = append(facts, s.Takes...)
+	}
+	return facts
+}
+
+// Doubts are the facts a refusal may rest on.
+func (s Step) Doubts() []Fact {
+	facts := slices.Concat(s.Outcome(), s.Grounds())
+	if s.Source {
+		facts = append(facts, sourceInventory, targetInventory)
 	}
 	return facts
 }

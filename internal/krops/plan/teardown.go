@@ -444,7 +444,7 @@ func (t *teardown) providers(gone []Fact) {
 	t.phase = "providers"
 	t.add(Step{
 		ID: "delete-providers", Kind: Delete, Title: "Deleting CAPI providers...", Detail: []string{"addon, controlplane, bootstrap, infrastructure, core"},
-		Needs: []Fact{hostFound}, Clear: gone, Gives: []Fact{"deleting/providers"}, Moot: []Fact{allProviders}, Forced: t.ForceKindDelete,
+		Needs: []Fact{hostFound}, Clear: gone, Gives: []Fact{"run/providers-deleted"}, Moot: []Fact{allProviders}, EachRun: true, Forced: t.ForceKindDelete,
 		BestEffort: t.ForceKindDelete, Cannot: "teardown aborted", Already: "CAPI Operator CRDs not present – skipping provider deletion",
 	})
 	t.add(Step{

@@ -182,6 +182,14 @@ func (w World) unasked(facts ...Fact) []Fact {
 	return list
 }
 
+// Askable tells whether a question makes sense: not about a cluster that is
+// confirmed to be absent.
+func (w World) Askable(f Fact) bool {
+	where, _, _ := strings.Cut(string(f), "/")
+	on, ok := homes[where]
+	return !ok || !w.facts[on].Gone()
+}
+
 // own returns a copy that can be changed in place.
 func (w World) own() World {
 	w.facts, w.made = maps.Clone(w.facts), maps.Clone(w.made)
@@ -226,7 +234,7 @@ func (w World) With(f Fact, p Presence) World {
 		// The file names another cluster than it did.
 		w.forget("target")
 	}
-	if f == kindCluster && p.Gone() && w.Host == HostKind {
+	if p.Gone() && (f == kindCluster && w.Host == HostKind || f == containers && w.Host == HostSelfManaged) {
 		w.Host, w.Clusters, w.Providers = HostRemoved, Listing{}, Listing{}
 		w.forget("controller")
 		w.forget("deleting")

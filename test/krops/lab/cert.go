@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -77,12 +76,13 @@ func (a *authority) sign(template *x509.Certificate) (cert, key []byte, err erro
 	return block("CERTIFICATE", der), key, err
 }
 
-func private2pem(key crypto.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
+// private2pem writes a key in the form that an API server finds the public key in.
+func private2pem(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		return nil, err
 	}
-	return block("PRIVATE KEY", der), nil
+	return block("EC PRIVATE KEY", der), nil
 }
 
 func block(kind string, der []byte) []byte {

@@ -41,6 +41,7 @@ type FluxPlayer struct {
 	*Client
 	// Resolve returns where the registry of a name is reached, host:port.
 	Resolve func(registry string) string
+	Bare    bool // there is no controller manager: pods are made, not Deployments
 
 	artifacts map[string]artifact // by URL and tag
 	applied   map[string]time.Time
@@ -110,6 +111,14 @@ func (f *FluxPlayer) instance(ctx context.Context, o *Object) error {
 		}}),
 	}
 	for _, name := range []string{"source-controller", "kustomize-controller"} {
+		if f.Bare {
+			pod := object("v1", "Pod", ns, name, map[string]any{"spec": map[string]any{
+				"containers": []any{map[string]any{"name": "main", "image": "lab.invalid/" + name}},
+			}})
+			pod.SetLabels(map[string]string{"app": name, "app.kubernetes.io/part-of": "flux"})
+			objects = append(objects, pod)
+			continue
+		}
 		d, err := Objects(strings.ReplaceAll(deployment(name, ", app.kubernetes.io/part-of: flux"), "{{ .Release.Namespace }}", ns))
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 func TestAClusterIsPlayed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	p := lab.Planes(t, 1)[0]
+	p := lab.Planes(t, 1, func(o *lab.Options) { o.NoManager = true })[0]
 	if err := p.Install(ctx, lab.CAPIOperator); err != nil {
 		t.Fatal(err)
 	}

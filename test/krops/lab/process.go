@@ -139,7 +139,7 @@ func Assets() (string, error) {
 		store = filepath.Join(cache, ".cache", "kube-assets")
 	}
 	dir := filepath.Join(store, "lab")
-	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "crds"} {
+	for _, name := range []string{"etcd", "kube-apiserver", "crds"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return "", fmt.Errorf("%w: run test/krops/lab/assets first", err)
 		}

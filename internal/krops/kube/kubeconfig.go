@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -73,4 +74,31 @@ func edited(kubeconfig []byte, edit func(*clientcmdapi.Config) error) ([]byte, e
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	return clientcmd.Write(*config)
+}
+
+// SameAccess tells whether the current contexts of two kubeconfigs reach the same
+// server with the same credentials.
+func SameAccess(one, other []byte) (bool, error) {
+	a, err := access(one)
+	if err != nil {
+		return false, err
+	}
+	b, err := access(other)
+	if err != nil {
+		return false, err
+	}
+	return reflect.DeepEqual(a, b), nil
+}
+
+// access is what the current context of a kubeconfig leads to.
+func access(kubeconfig []byte) ([2]any, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return [2]any{}, fmt.Errorf("kubeconfig: %w", errKubeconfig)
+	}
+	current := config.Contexts[config.CurrentContext]
+	if current == nil {
+		return [2]any{}, errors.New("kubeconfig: it has no current context")
+	}
+	return [2]any{config.Clusters[current.Cluster], config.AuthInfos[current.AuthInfo]}, nil
 }

@@ -22,7 +22,8 @@ import (
 type Site struct {
 	Options
 
-	parts []part
+	parts   []part
+	servers servers
 }
 
 // Options is what a site works with.
@@ -57,6 +58,7 @@ var _ run.Site = (*Site)(nil)
 // New returns the site of a run.
 func New(o Options) *Site {
 	s := &Site{Options: o}
+	s.parts = []part{s.serverPart()}
 	return s
 }
 

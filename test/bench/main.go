@@ -1,4 +1,4 @@
-// Command bench measures the om and the koc of bin/, from the outside, and prints the
+// Command bench measures the om, the koc and the krops-bootstrap of bin/, from the outside, and prints the
 // figures beside their aims:
 //
 //	make bench
@@ -56,7 +56,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 
 	var rows []row
-	for _, measure := range []func(ctx context.Context, b bench) ([]row, error){startUp, actions, fewObjects, manyObjects, kocs} {
+	for _, measure := range []func(ctx context.Context, b bench) ([]row, error){startUp, actions, fewObjects, manyObjects, kocs, kropss} {
 		found, err := measure(ctx, bench{om: om, hello: hello, work: work})
 		rows = append(rows, found...)
 		if err != nil {

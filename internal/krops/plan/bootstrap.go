@@ -61,7 +61,7 @@ func (b *builder) every() time.Duration { return time.Duration(b.PollInterval) *
 // Bootstrap plans what makes the management cluster: the kind cluster with Flux,
 // then the pivot unless it is switched off.
 func Bootstrap(s *config.Settings, w World) Plan {
-	b := &builder{Settings: s}
+	b := &builder{Settings: s, steps: make([]Step, 0, 64)}
 	b.preflight()
 	b.kind()
 	if s.Local() {
@@ -80,7 +80,7 @@ func Bootstrap(s *config.Settings, w World) Plan {
 // Pivot plans the second half of a bootstrap alone, for a kind cluster that is
 // made already.
 func Pivot(s *config.Settings, w World) Plan {
-	b := &builder{Settings: s}
+	b := &builder{Settings: s, steps: make([]Step, 0, 64)}
 	b.pivot()
 	return Plan{Verb: "pivot", Environment: s.Environment.Name, Steps: judge(b.steps, w)}
 }

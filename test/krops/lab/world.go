@@ -41,7 +41,7 @@ type World struct {
 	players     []*Players
 
 	mu         sync.Mutex
-	registry   *http.Server
+	registries map[string]*http.Server // by the name of their container
 	heard      []string
 	hold       func(*Object) bool
 	holdsProv  func(*Object) string
@@ -82,7 +82,7 @@ func NewWorld(tb testing.TB, o WorldOptions) *World {
 // Make makes the world in a directory. Whatever it returns, the caller closes it.
 func (w *World) Make(ctx context.Context, dir string, o WorldOptions) error {
 	w.Name, w.Dir, w.Repository, w.Home = cmp.Or(o.Name, "mgmt"), dir, filepath.Join(dir, "repository"), filepath.Join(dir, "home")
-	w.containers = map[string]bool{}
+	w.containers, w.registries = map[string]bool{}, map[string]*http.Server{}
 	for _, dir := range []string{w.Repository, w.Home} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
@@ -199,45 +199,44 @@ func (w *World) started(c enginetest.Container) error {
 	if err != nil {
 		return err
 	}
-	w.registry = &http.Server{Handler: registrytest.New(), ReadHeaderTimeout: time.Minute}
-	go func(s *http.Server) { _ = s.Serve(l) }(w.registry) // until Close
+	server := &http.Server{Handler: registrytest.New(), ReadHeaderTimeout: time.Minute}
+	w.registries[c.Name] = server
+	go func() { _ = server.Serve(l) }() // until Close
 	return nil
 }
 
 // removed takes what a container did away: the images of a registry, the API server
 // of a cluster.
 func (w *World) removed(c enginetest.Container) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	switch {
-	case strings.Contains(c.Image, "registry:") && w.registry != nil:
-		_ = w.registry.Close() // it only served
-		w.registry = nil
+	case strings.Contains(c.Image, "registry:"):
+		w.StopRegistry(c.Name)
 	case c.Name == Management+"-control-plane":
 		go w.Mgmt.Stop() // the engine waits for nobody
 	}
 }
 
-// StopRegistry ends the registry as an outage does; its container still runs.
-func (w *World) StopRegistry() {
+// StopRegistry ends a registry as an outage does; its container still runs.
+func (w *World) StopRegistry(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.registry != nil {
-		_ = w.registry.Close() // it only served
-		w.registry = nil
+	if server := w.registries[name]; server != nil {
+		_ = server.Close() // it only served
+		delete(w.registries, name)
 	}
 }
 
-// resolve returns where a name of the network of kind is reached from here.
+// resolve returns where a name of the network of kind is reached from here: by the
+// port that its container publishes.
 func (w *World) resolve(at string) string {
-	name, _, _ := strings.Cut(at, ":")
-	switch name {
-	case Management + "-lb":
-		return "127.0.0.1:" + strconv.Itoa(w.Mgmt.Port)
-	case Workload + "-lb":
-		return "127.0.0.1:" + strconv.Itoa(w.Workload.Port)
+	name, port, _ := strings.Cut(at, ":")
+	inside, err := strconv.ParseUint(port, 10, 16)
+	for _, c := range w.Engine.Containers() {
+		if c.Name == name && err == nil && c.Running {
+			return "127.0.0.1:" + strconv.Itoa(c.Ports[uint16(inside)])
+		}
 	}
-	return "127.0.0.1:" + strconv.Itoa(w.Port)
+	return at + ".invalid"
 }
 
 // lead makes the containers of a cluster and returns the kubeconfig that its
@@ -356,7 +355,9 @@ func (w *World) Close() {
 	if w.Kinds != nil {
 		w.Kinds.Close()
 	}
-	w.StopRegistry()
+	for _, server := range w.registries {
+		_ = server.Close() // it only served
+	}
 	if w.Engine != nil {
 		w.Engine.Close()
 	}

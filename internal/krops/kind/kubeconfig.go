@@ -132,7 +132,21 @@ func Write(file string, kubeconfig []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	return renameio.WriteFile(file, kubeconfig, 0o600, renameio.WithStaticPermissions(0o600))
+	return replace(file, kubeconfig)
+}
+
+// replace replaces a file in one step by one that only its owner reads, whoever could
+// read the one before.
+func replace(file string, text []byte) error {
+	pending, err := renameio.NewPendingFile(file, renameio.WithPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer pending.Cleanup() //nolint:errcheck // nothing is left of it once it has replaced the other
+	if _, err := pending.Write(text); err != nil {
+		return err
+	}
+	return pending.CloseAtomicallyReplace()
 }
 
 // read reads a kubeconfig; one that does not exist is empty. Paths in it stay as they
@@ -177,7 +191,7 @@ func change(ctx context.Context, file string, edit func(*api.Config)) (err error
 	if err != nil {
 		return fmt.Errorf("write kubeconfig %s: %w", file, err)
 	}
-	return renameio.WriteFile(file, text, 0o600, renameio.WithStaticPermissions(0o600))
+	return replace(file, text)
 }
 
 func lock(ctx context.Context, name string) (unlock func() error, err error) {

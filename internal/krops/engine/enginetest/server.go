@@ -173,6 +173,13 @@ func (s *Server) Asked() []string {
 	return slices.Clone(s.asked)
 }
 
+// Remove takes a container away, as if somebody had.
+func (s *Server) Remove(name string) {
+	s.locked(func() {
+		s.containers = slices.DeleteFunc(s.containers, func(c *Container) bool { return c.Name == name })
+	})
+}
+
 func (s *Server) locked(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,6 +15,7 @@ type Name string
 const (
 	Begun     Name = "run"       // the run begins
 	Started   Name = "started"   // a step begins
+	Line      Name = "line"      // another line like its title
 	Detail    Name = "detail"    // more about a step
 	Confirmed Name = "confirmed" // something of a step is certain
 	Output    Name = "output"    // a block of text
@@ -59,16 +60,20 @@ func (s Sinks) Event(e Event) {
 
 // voice makes events of what a step says.
 type voice struct {
-	r    *runner
-	step plan.Step
+	sink              Sink
+	verb, environment string
+	step              plan.Step
 }
 
+func (r *runner) voice(s plan.Step) voice {
+	return voice{r.Sink, r.report.Verb, r.report.Environment, s}
+}
+
+func (v voice) Say(format string, a ...any)    { v.say(Line, format, a) }
 func (v voice) Detail(format string, a ...any) { v.say(Detail, format, a) }
 func (v voice) Done(format string, a ...any)   { v.say(Confirmed, format, a) }
 func (v voice) Warn(format string, a ...any) {
-	text := fmt.Sprintf(format, a...)
-	v.r.report.Warnings = append(v.r.report.Warnings, text)
-	v.r.tell(v.step, Event{Name: Warning, Message: text, Elapsed: v.r.took(v.step)})
+	v.say(Warning, format, a)
 }
 func (v voice) Trouble(format string, a ...any) { v.say(Trouble, format, a) }
 
@@ -77,11 +82,16 @@ func (v voice) Print(text string) {
 	if v.step.ID == "" {
 		name = Said
 	}
-	v.r.tell(v.step, Event{Name: name, Message: text})
+	v.tell(Event{Name: name, Message: text})
 }
 
 func (v voice) say(name Name, format string, a []any) {
-	v.r.tell(v.step, Event{Name: name, Message: fmt.Sprintf(format, a...)})
+	v.tell(Event{Name: name, Message: fmt.Sprintf(format, a...)})
+}
+
+func (v voice) tell(e Event) {
+	e.Step, e.Verb, e.Environment = v.step, v.verb, v.environment
+	v.sink.Event(e)
 }
 
 // short is a duration for people, without the zeros at its end.

@@ -43,6 +43,8 @@ type site struct {
 	wrong   []error // what must not happen
 	told    []string
 	holding map[string]int
+
+	following []string
 }
 
 var _ run.Site = (*site)(nil)
@@ -161,6 +163,11 @@ func (s *site) Hold(_ context.Context, step plan.Step) (string, error) {
 		s.truth = s.truth.After(step)
 	}
 	return fmt.Sprintf("look %d", s.holding[step.ID]), nil
+}
+
+func (s *site) Follow(_ context.Context, step plan.Step, _ run.Voice) func() {
+	s.following = append(s.following, step.ID)
+	return func() { s.following = slices.DeleteFunc(s.following, func(id string) bool { return id == step.ID }) }
 }
 
 func (s *site) Diagnose(_ context.Context, step plan.Step, v run.Voice) {

@@ -62,7 +62,7 @@ func (g *GitHub) Event(e Event) {
 	case Said:
 		g.close()
 		g.say(e)
-	case Begun, Detail, Confirmed, Output:
+	case Begun, Line, Detail, Confirmed, Output:
 		g.say(e)
 	}
 }

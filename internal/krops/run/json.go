@@ -56,7 +56,7 @@ func (j *JSON) Event(e Event) {
 		r.Waits = e.Step.Waits
 	case Finished:
 		r.Code = &e.Code
-	case Begun, Detail, Confirmed, Output, Done, Skipped, Warning, Trouble, Advice, Failed, Stopping, Said:
+	case Begun, Line, Detail, Confirmed, Output, Done, Skipped, Warning, Trouble, Advice, Failed, Stopping, Said:
 	}
 	_ = j.encoder.Encode(r) // a reader that went away must not end the run
 }

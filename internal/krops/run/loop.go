@@ -173,7 +173,7 @@ func (r *runner) reach(phase string) {
 	r.phases[phase] = true
 	if r.Milestone != nil {
 		r.report.World = r.world
-		r.Milestone(phase, r.report, voice{r, plan.Step{}})
+		r.Milestone(phase, r.report, r.voice(plan.Step{}))
 	}
 }
 
@@ -298,6 +298,11 @@ func (r *runner) waive(ctx context.Context, s plan.Step, err error) error {
 		r.failed = append(r.failed, s.ID+": "+err.Error())
 	}
 	r.world = r.world.Waive(s.ID, "it failed: "+err.Error())
+	for _, f := range s.Gives {
+		if strings.HasPrefix(string(f), "run/") {
+			r.world = r.world.With(f, plan.Failed(err.Error()))
+		}
+	}
 	return r.observe(ctx, s, s.Outcome())
 }
 
@@ -322,6 +327,11 @@ func (r *runner) act(ctx context.Context, s plan.Step) error {
 		return nil
 	}
 	r.begin(s)
+	if again, _ := p.First(); again.Why != "" {
+		// It is forced past its guard, which is no success whatever comes of it.
+		r.warn(s, again.Why)
+		r.failed = append(r.failed, s.ID+": "+again.Why)
+	}
 	err := r.do(ctx, s)
 	r.idle, r.asked = 0, ""
 	r.report.Acted = true
@@ -348,7 +358,7 @@ func (r *runner) do(ctx context.Context, s plan.Step) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, s.Deadline+grace, fmt.Errorf("it took longer than %v", s.Deadline))
 		defer cancel()
 	}
-	return r.Site.Do(ctx, s, voice{r, s})
+	return r.Site.Do(ctx, s, r.voice(s))
 }
 
 // look makes sure that a step which says it is done left what it should.

@@ -22,12 +22,17 @@ type Site interface {
 	// Hold tells what a wait is held up by at this moment, in a few words, "" when
 	// that is not known. An error means that waiting on is pointless.
 	Hold(ctx context.Context, s plan.Step) (why string, hopeless error)
+	// Follow is called when a Wait begins to wait: what is said until stop is called
+	// helps to follow it. It returns at once; stop waits for what it started.
+	Follow(ctx context.Context, s plan.Step, v Voice) (stop func())
 	// Diagnose says what helps to understand a wait that ran out of time.
 	Diagnose(ctx context.Context, s plan.Step, v Voice)
 }
 
-// Voice is how a step says what it does. Lines have no prefix of their own.
+// Voice is how a step says what it does. Lines have no prefix of their own. It is
+// safe for use by several goroutines.
 type Voice interface {
+	Say(format string, a ...any)     // ">>> ": another line like the title
 	Detail(format string, a ...any)  // ">>>   ": more about the step
 	Done(format string, a ...any)    // "✓   ": something confirmed
 	Warn(format string, a ...any)    // "WARNING: " on stderr, "!   " in a teardown

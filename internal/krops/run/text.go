@@ -131,7 +131,7 @@ func (t *Text) Event(e Event) {
 		return
 	case Done, Failed, Finished, Skipped:
 		t.now = Event{}
-	case Begun, Detail, Confirmed, Output, Warning, Trouble, Advice, Stopping, Said:
+	case Begun, Line, Detail, Confirmed, Output, Warning, Trouble, Advice, Stopping, Said:
 	}
 	out, errs := lines(e)
 	_, _ = io.WriteString(t.streams.Out, out)
@@ -185,6 +185,8 @@ func lines(e Event) (out, errs string) {
 		if e.Step.Gap {
 			out = "\n" + out
 		}
+	case Line:
+		out = mark(stepMark, e.Message)
 	case Detail:
 		out = mark(detailMark, e.Message)
 	case Confirmed:

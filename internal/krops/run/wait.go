@@ -27,7 +27,9 @@ func (r *runner) wait(ctx context.Context, s plan.Step) error {
 	}
 	deadline := began.Add(s.Deadline)
 	seen := r.asked == s.ID // just now
-	for {
+	stop := func() {}
+	defer func() { stop() }()
+	for looks := 0; ; looks++ {
 		if !seen {
 			if left, err := r.probe(ctx, s); err != nil || left {
 				return err
@@ -36,6 +38,9 @@ func (r *runner) wait(ctx context.Context, s plan.Step) error {
 		seen, r.asked = false, ""
 		if !time.Now().Before(deadline) {
 			return r.late(ctx, s)
+		}
+		if looks == 0 {
+			stop = r.Site.Follow(ctx, s, r.voice(s))
 		}
 		why, hopeless := r.Site.Hold(ctx, s)
 		if hopeless != nil && ctx.Err() == nil {
@@ -95,7 +100,7 @@ func (r *runner) give(ctx context.Context, s plan.Step, err error) error {
 		return ctx.Err()
 	}
 	forgiven := s.Tolerated || s.BestEffort
-	v := voice{r, s}
+	v := r.voice(s)
 	if !forgiven {
 		v.Trouble("%s", heading(s, err)+".")
 	}

@@ -49,6 +49,8 @@ type part struct {
 	steps map[string]func(ctx context.Context, s plan.Step, v run.Voice) error
 	// holds tell what a wait is held up by, see run.Site.
 	holds map[string]func(ctx context.Context, s plan.Step) (string, error)
+	// follows accompany a wait, see run.Site.
+	follows map[string]func(ctx context.Context, s plan.Step, v run.Voice) (stop func())
 	// diagnoses say what helps to understand a wait that ran out of time.
 	diagnoses map[string]func(ctx context.Context, s plan.Step, v run.Voice)
 }
@@ -95,6 +97,16 @@ func (s *Site) Hold(ctx context.Context, step plan.Step) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// Follow accompanies a wait.
+func (s *Site) Follow(ctx context.Context, step plan.Step, v run.Voice) (stop func()) {
+	for _, p := range s.parts {
+		if follow := lookup(p.follows, step.ID); follow != nil {
+			return follow(ctx, step, v)
+		}
+	}
+	return func() {}
 }
 
 // Diagnose says what helps to understand a wait that ran out of time.

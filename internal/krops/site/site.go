@@ -60,7 +60,7 @@ var _ run.Site = (*Site)(nil)
 // New returns the site of a run.
 func New(o Options) *Site {
 	s := &Site{Options: o}
-	s.parts = []part{s.serverPart()}
+	s.parts = []part{s.serverPart(), s.publishPart()}
 	return s
 }
 

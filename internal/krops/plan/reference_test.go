@@ -26,6 +26,9 @@ func TestTheGlossaryHasEveryFactAndNoOther(t *testing.T) {
 	again := settings(t, config.VerbBootstrap, "local-host")
 	again.Recreate = true
 	everything = append(everything, story{"", plan.Bootstrap, secrets, empty()}, story{"", plan.Bootstrap, again, empty()})
+	unlisted := controlled(plan.HostKind).With("run/discovered", plan.Present()).With("run/flux-suspended", plan.Present())
+	unlisted.Clusters = plan.Unlisted("forbidden")
+	everything = append(everything, story{"", plan.Teardown, settings(t, config.VerbTeardown, "local-talos", "FORCE_KIND_DELETE=1"), unlisted})
 	for _, c := range everything {
 		for _, s := range c.by(c.settings, c.world).Steps {
 			for _, f := range factsOf(s) {

@@ -17,7 +17,8 @@ const (
 	uninstallTime  = 5 * time.Minute
 
 	identity = Fact("run/aws-identity")
-	cleared  = Fact("run/clusters-gone")
+	sweeping = Fact("run/sweeping")
+	forced   = Fact("run/forced")
 
 	ownKubeconfig = Fact("host/mgmt-kubeconfig-own")
 )
@@ -32,6 +33,9 @@ func Teardown(s *config.Settings, w World) Plan {
 	if p.Refusal != "" {
 		return p
 	}
+	if w.Of(forced).There() {
+		p.Incomplete = "teardown incomplete: FORCE_KIND_DELETE=1 went on although it was not confirmed that the Clusters are gone; what they made may be left behind"
+	}
 	t := &teardown{builder: builder{Settings: s}, world: w}
 	switch {
 	case s.Local():
@@ -45,7 +49,10 @@ func Teardown(s *config.Settings, w World) Plan {
 		}
 	}
 	p.Steps = judge(t.steps, w)
-	for _, step := range p.Steps {
+	for i, step := range p.Steps {
+		if step.Verdict == Ready && step.Why != "" {
+			p.Steps[i].Gives = append(slices.Clone(step.Gives), forced)
+		}
 		if step.Verdict == Refused && step.BestEffort && p.Incomplete == "" {
 			p.Incomplete = "teardown incomplete: " + step.ID + ": " + step.Why
 		}
@@ -305,14 +312,14 @@ func (t *teardown) onKind() bool { return t.world.Host == HostKind || t.world.Ho
 func (t *teardown) cloud() {
 	targets, management := t.targets()
 	// Where the management cluster manages itself the sweep removes what could be
-	// asked, too. What was confirmed right before it holds for the rest of the run.
+	// asked, too: what was confirmed right before its first act holds for the rest.
 	last := t.world.Host == HostSelfManaged && management && !t.AWSOnly
 	if !t.AWSOnly {
 		t.discover()
 	}
 	t.identity(targets)
 	var gone []Fact
-	if t.reachable() && (!last || !t.world.Of(cleared).There()) {
+	if t.reachable() && (!last || !t.world.Of(sweeping).There()) {
 		gone = t.everything()
 	}
 	switch {
@@ -320,19 +327,14 @@ func (t *teardown) cloud() {
 		if t.kept() {
 			t.host(gone)
 		}
-		t.phase = "sweep"
-		t.add(Step{
-			ID: "guard-sweep", Kind: Check, Title: "Confirming that every workload Cluster is gone...", Detail: []string{"the sweep removes the cluster that could be asked"},
-			Clear: gone, Gives: []Fact{cleared}, EachRun: true, Forced: t.ForceKindDelete, Guard: guard,
-		})
-		t.sweep(targets, []Fact{cleared}, nil)
+		t.sweep(targets, gone)
 		t.skipProviders()
 	case t.reachable():
-		t.sweep(targets, nil, gone)
+		t.sweep(targets, gone)
 		t.providers(gone)
 		t.host(gone)
 	default:
-		t.sweep(targets, nil, nil)
+		t.sweep(targets, nil)
 	}
 	t.phase = "verify"
 	t.add(Step{
@@ -405,7 +407,7 @@ func (t *teardown) skipProviders() {
 }
 
 // sweep removes what is left in AWS, unit by unit over all clusters.
-func (t *teardown) sweep(targets []config.SweepTarget, needs, gone []Fact) {
+func (t *teardown) sweep(targets []config.SweepTarget, gone []Fact) {
 	t.phase = "sweep"
 	account := t.File.Teardown
 	if len(targets) == 0 {
@@ -421,8 +423,8 @@ func (t *teardown) sweep(targets []config.SweepTarget, needs, gone []Fact) {
 	unit := func(id, title string, detail []string) {
 		there := Fact("aws/" + id)
 		t.add(Step{
-			ID: "sweep-" + id, Kind: Delete, Title: title, Detail: detail, Needs: append([]Fact{identity}, needs...), Clear: gone,
-			Takes: []Fact{there}, Moot: []Fact{there}, BestEffort: true, Tolerated: true, Forced: t.ForceKindDelete,
+			ID: "sweep-" + id, Kind: Delete, Title: title, Detail: detail, Needs: []Fact{identity}, Clear: gone, Gives: []Fact{sweeping},
+			Takes: []Fact{there}, Moot: []Fact{there}, BestEffort: true, Tolerated: true, Forced: t.ForceKindDelete, Guard: guard,
 		})
 	}
 	unit("nodegroups", "Deleting EKS node groups...", names)

@@ -51,15 +51,7 @@ func runVersions(ctx context.Context, c *command.Call) error {
 			}
 		}
 	}
-	var faces []string
-	for _, e := range ends {
-		if !slices.Contains(faces, e.face) {
-			faces = append(faces, e.face)
-		}
-	}
-	slices.SortStableFunc(ends, func(a, b endpoint) int {
-		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(slices.Index(faces, a.face), slices.Index(faces, b.face)))
-	})
+	ends = grouped(ends)
 	found := make([][][]any, len(ends))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
@@ -97,6 +89,35 @@ func runVersions(ctx context.Context, c *command.Call) error {
 		{Title: "Min Microversion"},
 		{Title: "Max Microversion"},
 	}, render.Rows(rows))
+}
+
+// grouped puts endpoints by region, interface and service, each in the order in
+// which the catalog first speaks of it. Of two endpoints that share all three the
+// later one counts.
+func grouped(ends []endpoint) []endpoint {
+	first := func(same func(endpoint) bool) int { return slices.IndexFunc(ends, same) }
+	order := func(e endpoint) [3]int {
+		return [3]int{
+			first(func(o endpoint) bool { return o.region == e.region }),
+			first(func(o endpoint) bool { return o.region == e.region && o.face == e.face }),
+			first(e.sameService),
+		}
+	}
+	var groups []endpoint
+	for i, e := range ends {
+		if !slices.ContainsFunc(ends[i+1:], e.sameService) {
+			groups = append(groups, e)
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b endpoint) int {
+		x, y := order(a), order(b)
+		return slices.Compare(x[:], y[:])
+	})
+	return groups
+}
+
+func (e endpoint) sameService(o endpoint) bool {
+	return e.region == o.region && e.face == o.face && e.service == o.service
 }
 
 // versionsOf asks an endpoint, above the version in its address, for its

@@ -44,6 +44,43 @@ func Difference(r Read, want, got Run) string {
 	return textDifference(want.Format, w, g)
 }
 
+// unorderedCells puts the members of objects inside cells in an order of our own:
+// services give properties in another order each time.
+func unorderedCells(s string) string {
+	list, err := rows(s)
+	if err != nil {
+		return s
+	}
+	var b strings.Builder
+	for _, row := range list {
+		for _, m := range row {
+			var v any
+			cell := m.value
+			d := json.NewDecoder(bytes.NewReader(cell))
+			d.UseNumber()
+			if bytes.IndexByte(cell, '{') >= 0 && d.Decode(&v) == nil {
+				if again, err := json.Marshal(v); err == nil {
+					cell = again
+				}
+			}
+			name, _ := json.Marshal(m.key) //nolint:errchkjson // a string
+			b.WriteString("," + string(name) + ":" + string(cell))
+		}
+		b.WriteString("\n")
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = "{" + strings.TrimPrefix(line, ",") + "}"
+	}
+	if strings.HasPrefix(strings.TrimSpace(s), "{") {
+		return lines[0]
+	}
+	if len(list) == 0 {
+		return "[]"
+	}
+	return "[" + strings.Join(lines, ",") + "]"
+}
+
 // level makes equal what may differ between two runs.
 func level(r Read, s string) string {
 	if r.Time {

@@ -50,3 +50,17 @@ func TestAnExitCodeIsADifference(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestMembersInsideACellHaveNoOrder(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"x": {"b": "2", "a": 1.50}, "w": 1}`:                 `{"x":{"a":1.50,"b":"2"},"w":1}`,
+		`[{"x": {"b": 2, "a": [{"d":1,"c":2}]}}, {"x": null}]`: `[{"x":{"a":[{"c":2,"d":1}],"b":2}},{"x":null}]`,
+		`[]`:      `[]`,
+		`no JSON`: `no JSON`,
+	} {
+		if got := lab.UnorderedCells(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -246,6 +246,7 @@ func (w Writes) both(ctx context.Context, argv []string) error {
 	if want.Code != 0 {
 		return fmt.Errorf("the openstack client: exit code %d: %s", want.Code, firstLine(want.Err))
 	}
+	want.Out, got.Out = unorderedCells(want.Out), unorderedCells(got.Out)
 	if d := Difference(Read{}, want, got); d != "" {
 		return errors.New(d)
 	}

@@ -3,6 +3,7 @@ package move_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -161,7 +162,8 @@ func stays(id string) bool {
 // pair is a source with an inventory and a target that could hold it.
 func pair(t *testing.T) (source, target *server) {
 	t.Helper()
-	source, target = newServer(t, "source"), newServer(t, "target")
+	mu := &sync.Mutex{}
+	source, target = newServer(t, mu, "source"), newServer(t, mu, "target")
 	capi(source)
 	capi(target)
 	plantWorld(source)

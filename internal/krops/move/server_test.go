@@ -26,7 +26,7 @@ type server struct {
 	name string
 	http *httptest.Server
 
-	mu      sync.Mutex
+	mu      *sync.Mutex // of both servers of a pair: what one sees of the other is of one moment
 	version int
 	types   []*served
 	objects map[string]*unstructured.Unstructured // by path
@@ -48,9 +48,9 @@ func (s *served) base() string {
 	return "/apis/" + s.group + "/" + s.version
 }
 
-func newServer(t *testing.T, name string) *server {
+func newServer(t *testing.T, mu *sync.Mutex, name string) *server {
 	t.Helper()
-	s := &server{t: t, name: name, objects: map[string]*unstructured.Unstructured{}, types: []*served{
+	s := &server{t: t, name: name, mu: mu, objects: map[string]*unstructured.Unstructured{}, types: []*served{
 		{"", "v1", "namespaces", "Namespace", false},
 		{"", "v1", "secrets", "Secret", true},
 		{"", "v1", "configmaps", "ConfigMap", true},
@@ -244,7 +244,9 @@ func (s *server) list(r *http.Request, t *served, namespace string) any {
 }
 
 func (s *server) patch(r *http.Request, t *served, old *unstructured.Unstructured, body []byte) (int, any) {
-	var wants struct{ Metadata struct{ ResourceVersion string } }
+	var wants struct {
+		Metadata struct{ ResourceVersion string }
+	}
 	_ = json.Unmarshal(body, &wants)
 	if v := wants.Metadata.ResourceVersion; v != "" && v != old.GetResourceVersion() {
 		return refuse(http.StatusConflict, "Conflict", "the object has been modified")

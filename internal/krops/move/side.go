@@ -45,7 +45,7 @@ func open(name string, c Cluster, patience time.Duration) (*side, error) {
 	config := c.Config()
 	config.Timeout = requestTimeout
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	config.QPS, config.Burst = max(config.QPS, 200), max(config.Burst, 400)
+	config.QPS = -1 // the server knows best how much it can take
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("open the %s cluster: %w", name, err)

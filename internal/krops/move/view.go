@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,7 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // errCopied ends the library's part: it is where it would delete or resume.
@@ -29,6 +31,7 @@ var errCopied = errors.New("everything is copied")
 type library struct {
 	items  map[key]item
 	copied map[key]bool // what it created or updated
+	left   map[key]bool // of those, what the target had and keeps as it is
 	over   bool         // it came to where it would begin to delete
 	broken error        // why it was stopped
 
@@ -39,7 +42,7 @@ type library struct {
 func (m *mover) copy(ctx context.Context, items []item) (map[key]bool, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l := &library{items: map[key]item{}, copied: map[key]bool{}, stop: cancel}
+	l := &library{items: map[key]item{}, copied: map[key]bool{}, left: map[key]bool{}, stop: cancel}
 	for _, i := range items {
 		l.items[i.key] = i
 	}
@@ -84,7 +87,7 @@ func (s *side) typed() (client.Client, error) {
 			return nil, err
 		}
 	}
-	c, err := client.New(s.config, client.Options{Scheme: known})
+	c, err := client.New(s.config, client.Options{Scheme: known, Log: logr.New(log.NullLogSink{})})
 	if err != nil {
 		return nil, fmt.Errorf("open the %s cluster: %w", s.name, err)
 	}
@@ -215,12 +218,29 @@ func (v *targetView) Create(ctx context.Context, obj client.Object, opts ...clie
 	}
 	err := v.Client.Create(ctx, obj, opts...)
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err) && v.library.items[k].keep:
+	case err == nil:
 		v.library.copied[k] = true
+	case apierrors.IsAlreadyExists(err) && v.library.items[k].keep:
+		return v.leave(ctx, k, obj, err)
 	case rejected(err):
 		return v.library.end(fmt.Errorf("the target cluster does not take %s: %w", k, err))
 	}
 	return err
+}
+
+// leave tells the library of an object that the target has and that is not
+// overwritten. The library takes the UID of what it could not create for that of
+// the owner of further objects, and it would be the one of the source: the garbage
+// collector of the target would remove them.
+func (v *targetView) leave(ctx context.Context, k key, obj client.Object, exists error) error {
+	there := &unstructured.Unstructured{}
+	there.GetObjectKind().SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
+	if err := v.Client.Get(ctx, client.ObjectKeyFromObject(obj), there); err != nil {
+		return err
+	}
+	obj.SetUID(there.GetUID())
+	v.library.copied[k], v.library.left[k] = true, true
+	return exists
 }
 
 // rejected tells whether the server understood and does not want.
@@ -262,7 +282,7 @@ func (v *targetView) Patch(ctx context.Context, obj client.Object, patch client.
 	if _, spec := fields["spec"]; spec {
 		return v.library.end(errCopied)
 	}
-	if len(fields) == 0 {
+	if len(fields) == 0 || v.library.left[identity(obj)] {
 		return nil
 	}
 	return v.Client.Patch(ctx, obj, patch, opts...)

@@ -63,14 +63,21 @@ func mark(name string) string { return "krops-making-" + name }
 
 // Usable tells why clusters cannot be made here, nil when they can.
 func (c *Clusters) Usable() error {
-	list, _ := c.Env("PATH")
-	for _, dir := range filepath.SplitList(list) {
-		info, err := os.Stat(filepath.Join(dir, c.Engine.Name))
-		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return nil
-		}
+	if list, _ := c.Env("PATH"); InPath(list, c.Engine.Name) {
+		return nil
 	}
 	return fmt.Errorf("kind makes its nodes with the command line of %[1]s, and no %[1]s is in PATH: install it beside the engine", c.Engine.Name)
+}
+
+// InPath tells whether a program is in one of the directories of PATH.
+func InPath(list, program string) bool {
+	for _, dir := range filepath.SplitList(list) {
+		info, err := os.Stat(filepath.Join(dir, program))
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Create makes a cluster. While it does the engine bears a mark: whoever finds it

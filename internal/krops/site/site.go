@@ -24,6 +24,8 @@ type Site struct {
 
 	parts   []part
 	servers servers
+	found   found
+	branch  string // commit of the branch on GitHub, "" when it is not known
 }
 
 // Options is what a site works with.
@@ -38,6 +40,9 @@ type Options struct {
 	Runner host.Runner                                       // runs the tasks of the repository
 	Github string                                            // address of the API of GitHub; "" is the public one
 	Now    func() time.Time
+
+	Version string // of the program
+	System  string // root of the file system, for tests; "" is /
 }
 
 // part is an area of a site. Facts and steps are looked up by their exact name,
@@ -60,7 +65,7 @@ var _ run.Site = (*Site)(nil)
 // New returns the site of a run.
 func New(o Options) *Site {
 	s := &Site{Options: o}
-	s.parts = []part{s.serverPart(), s.publishPart()}
+	s.parts = []part{s.serverPart(), s.publishPart(), s.hostPart(), s.registryPart(), s.preflightPart()}
 	return s
 }
 

@@ -20,7 +20,7 @@ func (c *Cloud) addresses(ctx context.Context, t config.SweepTarget) ([]ec2types
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := call(ctx, c, r.ec2.DescribeAddresses, &ec2.DescribeAddressesInput{Filters: filter("tag:"+t.OwnershipTag(), owned)})
+	out, err := call(ctx, c, r.ec2.DescribeAddresses, &ec2.DescribeAddressesInput{Filters: c.rules.filter(t)})
 	if err != nil {
 		return nil, r, err
 	}

@@ -142,7 +142,9 @@ func (p *pass) peerings(ctx context.Context) error {
 }
 
 func (p *pass) peering(ctx context.Context, c ec2types.VpcPeeringConnection) {
-	mine := func(side *ec2types.VpcPeeringConnectionVpcInfo) bool { return side != nil && aws.ToString(side.VpcId) == p.id }
+	mine := func(side *ec2types.VpcPeeringConnectionVpcInfo) bool {
+		return side != nil && aws.ToString(side.VpcId) == p.id
+	}
 	if !mine(c.RequesterVpcInfo) && !mine(c.AccepterVpcInfo) {
 		return
 	}

@@ -322,4 +322,3 @@ func (c *Cloud) removeRole(ctx context.Context, client *iam.Client, name string)
 		},
 	)
 }
-

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
 )
 
@@ -79,6 +81,8 @@ type rules struct {
 	foreign func(t tags, s Scope) string
 	// rival names a cluster outside the scope that a name fits better.
 	rival func(name, cluster string, clusters []string, s Scope) string
+	// unfiltered asks AWS for more than what is ours; it is always off.
+	unfiltered bool
 }
 
 func ours() rules {
@@ -91,6 +95,14 @@ func ours() rules {
 		foreign: foreign,
 		rival:   rival,
 	}
+}
+
+// filter asks AWS for what carries the ownership tag of a target.
+func (r rules) filter(t config.SweepTarget) []ec2types.Filter {
+	if r.unfiltered {
+		return nil
+	}
+	return filter("tag:"+t.OwnershipTag(), owned)
 }
 
 func (s Scope) has(name string) bool {

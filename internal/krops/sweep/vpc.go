@@ -33,7 +33,7 @@ func (c *Cloud) vpcs(ctx context.Context, t config.SweepTarget) ([]ec2types.Vpc,
 	}
 	var found []ec2types.Vpc
 	err = pages(func(mark *string) (*string, error) {
-		out, err := call(ctx, c, r.ec2.DescribeVpcs, &ec2.DescribeVpcsInput{Filters: filter("tag:"+t.OwnershipTag(), owned), NextToken: mark})
+		out, err := call(ctx, c, r.ec2.DescribeVpcs, &ec2.DescribeVpcsInput{Filters: c.rules.filter(t), NextToken: mark})
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,307 @@
+package sweep_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/sweep"
+	"github.com/holdfast-ops/holdfast/internal/krops/sweep/awstest"
+)
+
+// actions are the calls that a whole sweep makes, found by making it.
+func actions(t *testing.T) []string {
+	t.Helper()
+	a, scope := full()
+	c := sweep.Open(options(a.Serve(t)), north)
+	if _, err := c.Identity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := sweepAll(t, c, scope); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if err := c.Verify(t.Context(), scope); err != nil {
+		t.Fatal(err)
+	}
+	calls := a.Calls()
+	slices.Sort(calls)
+	return slices.Compact(calls)
+}
+
+// Every action fails in every way, for good: what it is asked about is not known,
+// a sweep never ends well, and nothing of another is touched.
+func TestAFailureIsNeverAnAbsence(t *testing.T) {
+	t.Parallel()
+	calls := actions(t)
+	if len(calls) < 60 {
+		t.Errorf("only %d actions: %v", len(calls), calls)
+	}
+	for _, how := range awstest.Hows() {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			for _, name := range calls {
+				if _, action, _ := strings.Cut(name, ":"); how == awstest.Empty && !answers(action) {
+					continue // a success without a text is how AWS answers these
+				}
+				broken(t, name, how)
+			}
+		})
+	}
+}
+
+// answers tells whether a success of the action has a body that says something.
+func answers(action string) bool {
+	return action != "HeadBucket" && action != "DeleteBucket"
+}
+
+func broken(t *testing.T, name string, how awstest.How) {
+	t.Helper()
+	a, scope := full()
+	a.Fail(awstest.Fault{Call: name, How: how})
+	c := sweep.Open(impatient(options(a.Serve(t))), north)
+	foreign := a.Dump(other)
+
+	said, errs := sweepAll(t, c, scope)
+	verdict := c.Verify(t.Context(), scope)
+
+	if foreign != a.Dump(other) {
+		t.Errorf("%s %s: another's things are touched", name, how)
+	}
+	_, action, _ := strings.Cut(name, ":")
+	harmless := slices.Contains([]string{"GetObjectLockConfiguration", "DescribeStackEvents", "GetCallerIdentity"}, action) || !answers(action) && how == awstest.Garbage || !answers(action) && how == awstest.Cut
+	left := a.Owned(me)
+	if len(errs) == 0 && verdict == nil && !harmless {
+		t.Errorf("%s %s: it ends well\n%s", name, how, said)
+	}
+	if len(left) > 0 && len(errs) == 0 && verdict == nil {
+		t.Errorf("%s %s: it ends well and leaves %v", name, how, left)
+	}
+	for _, err := range append(errs, verdict) {
+		if err == nil {
+			continue
+		}
+		for _, secret := range []string{secretKey, sessionToken} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s %s: a secret in %v", name, how, err)
+			}
+		}
+	}
+	for _, u := range sweep.Units() {
+		if found := c.Look(t.Context(), u, scope); found.Presence().Gone() && len(found.Items)+len(found.Failures) > 0 {
+			t.Errorf("%s %s: %s is gone with %v", name, how, u, found)
+		}
+	}
+}
+
+// The first calls fail and the later ones do not: what can be tried again is, and
+// the sweep ends well.
+func TestWhatPassesIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for _, how := range []awstest.How{awstest.Crash, awstest.Throttle, awstest.Reset} {
+		a, scope := full()
+		for _, call := range []string{"ec2:DescribeVpcs", "ec2:DeleteSubnet", "s3:DeleteObjects", "eks:DeleteNodegroup", "iam:DeleteRole", "cloudformation:DescribeStacks"} {
+			a.Fail(awstest.Fault{Call: call, How: how, Times: 2})
+		}
+		c := sweep.Open(options(a.Serve(t)), north)
+
+		_, errs := sweepAll(t, c, scope)
+
+		if left := a.Owned(me); len(left) > 0 || len(errs) > 0 {
+			t.Errorf("%s: %v, %v", how, errs, left)
+		}
+	}
+}
+
+func TestExpiredCredentialsNeverEndWell(t *testing.T) {
+	t.Parallel()
+	a, scope := full()
+	a.Fail(awstest.Fault{How: awstest.Expire})
+	c := sweep.Open(options(a.Serve(t)), north)
+	before := a.Dump(me)
+
+	_, err := c.Identity(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "renew") {
+		t.Errorf("identity: %v", err)
+	}
+	for _, u := range sweep.Units() {
+		found := c.Look(t.Context(), u, scope)
+		why, failed := found.Presence().Failed()
+		if !failed || !strings.Contains(why, "renew") {
+			t.Errorf("%s: %v", u, found.Presence())
+		}
+		if err := c.Sweep(t.Context(), u, scope, &notes{}); err == nil {
+			t.Errorf("%s ends well", u)
+		}
+	}
+	if err := c.Verify(t.Context(), scope); err == nil {
+		t.Error("the verification ends well")
+	}
+	if diff := cmp.Diff(before, a.Dump(me)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Half of what is asked fails: what is there is there, and what is not known is told.
+func TestARegionThatIsDeniedHidesNothing(t *testing.T) {
+	t.Parallel()
+	a, scope := full()
+	a.Fail(awstest.Fault{Region: west, How: awstest.Deny})
+	c := sweep.Open(options(a.Serve(t)), north)
+
+	for _, u := range []sweep.Unit{sweep.NodeGroups, sweep.Clusters, sweep.Databases, sweep.VPCs, sweep.Addresses, sweep.Stacks} {
+		if found := c.Look(t.Context(), u, scope); !found.Presence().There() || len(found.Failures) == 0 {
+			t.Errorf("%s: %v", u, found)
+		}
+		if err := c.Sweep(t.Context(), u, scope, &notes{}); err == nil || !strings.Contains(err.Error(), west) {
+			t.Errorf("%s: %v", u, err)
+		}
+		if why, failed := c.Look(t.Context(), u, scope).Presence().Failed(); !failed || !strings.Contains(why, west) {
+			t.Errorf("%s: what is left is %q", u, why)
+		}
+	}
+}
+
+// A run that ends after any call, its answer lost, is completed by the next.
+func TestACrashAfterAnyCall(t *testing.T) {
+	t.Parallel()
+	small := func() (*awstest.Account, sweep.Scope) {
+		a := awstest.New()
+		a.AddCluster(awstest.Cluster{Owner: me, Region: north, Name: "eu-north-1-workload", Rich: true})
+		a.AddCluster(awstest.Cluster{Owner: other, Region: north, Name: "eu-north-1-workload-2"})
+		a.AddUser(me, "krops-reader")
+		a.AddStack(me, north, "capa", "")
+		return a, scopeOf(target(north, "eu-north-1-workload"))
+	}
+	a, scope := small()
+	if _, errs := sweepAll(t, sweep.Open(options(a.Serve(t)), north), scope); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	total := len(a.Calls())
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	for at := 1; at <= total; at += step {
+		a, scope := small()
+		foreign := a.Dump(other)
+		ctx, crash := context.WithCancel(t.Context())
+		a.OnCall(func(n int, _ string) {
+			if n >= at {
+				crash()
+			}
+		})
+		address := a.Serve(t)
+		first := sweep.Open(options(address), north)
+		for _, u := range sweep.Units() {
+			_ = first.Sweep(ctx, u, scope, &notes{})
+		}
+		crash()
+		a.OnCall(nil)
+
+		_, errs := sweepAll(t, sweep.Open(options(address), north), scope)
+
+		if left := a.Owned(me); len(errs) > 0 || len(left) > 0 || a.Dump(other) != foreign {
+			t.Fatalf("after call %d of %d: %v, left %v", at, total, errs, left)
+		}
+	}
+}
+
+// What AWS refuses for a reason is told with the reason, and the rest goes on.
+func TestWhatCannotBeDeletedIsToldWithItsReason(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prepare func(*awstest.Account)
+		want    []string
+	}{
+		"a node group": {func(a *awstest.Account) {
+			a.Thing("nodegroup", "default_eu-north-1-workload-control-plane/pool-0").Refs["trouble"] = "sg-1 is in use"
+		}, []string{"default_eu-north-1-workload-control-plane/pool-0 cannot be deleted", "sg-1 is in use"}},
+		"a protected database": {func(a *awstest.Account) {
+			a.Thing("db", "krops-eu-north-1-workload-db").Refs["protected"] = "true"
+		}, []string{"krops-eu-north-1-workload-db is protected against deletion"}},
+		"a stack": {func(a *awstest.Account) {
+			a.AddStack(me, north, "capa", "Cannot delete entity, must detach all policies first.")
+		}, []string{"its deletion failed", "ControllerRole: Cannot delete entity, must detach all policies first."}},
+		"locked objects": {func(a *awstest.Account) {
+			b := a.Thing("bucket", bucketName(a.ID, "eu-north-1-workload"))
+			b.Refs["lock"] = "on"
+			b.Objects[0].Refuse, b.Objects[4].Refuse = "AccessDenied", "AccessDenied"
+		}, []string{"2 versions cannot be deleted", "Object Lock", "backup 0/<&>: AccessDenied"}},
+		"an object that is denied": {func(a *awstest.Account) {
+			a.Thing("bucket", bucketName(a.ID, "eu-north-1-workload")).Objects[3].Refuse = "AccessDenied"
+		}, []string{"1 version cannot be deleted", "backup 1/ä<&>: AccessDenied"}},
+		"the bucket of another account": {func(a *awstest.Account) {
+			a.Thing("bucket", bucketName(a.ID, "eu-north-1-workload")).Refs["account"] = "999999999999"
+		}, []string{"S3 HeadBucket", "do not allow"}},
+		"an endpoint": {func(a *awstest.Account) {
+			for _, name := range a.Owned(me) {
+				if part := strings.Split(name, "|"); part[1] == "vpce" {
+					a.Thing("vpce", part[2]).Refs["refuse"] = "OperationNotPermitted"
+				}
+			}
+		}, []string{"delete endpoint vpce-", "OperationNotPermitted"}},
+		"a protected load balancer": {func(a *awstest.Account) {
+			for _, name := range a.Owned(me) {
+				if part := strings.Split(name, "|"); part[1] == "elbv2" {
+					a.Thing("elbv2", part[2]).Refs["protected"] = "true"
+				}
+			}
+		}, []string{"delete load balancer elbv2-", "deletion protection is enabled"}},
+		"a VPC that another cluster shares": {func(a *awstest.Account) {
+			for _, name := range a.Owned(me) {
+				if part := strings.Split(name, "|"); part[1] == "vpc" {
+					a.Thing("vpc", part[2]).Tags["sigs.k8s.io/cluster-api-provider-aws/cluster/guest"] = "shared"
+				}
+			}
+		}, []string{"is shared with cluster guest"}},
+		"a machine in the VPC": {func(a *awstest.Account) {
+			for _, name := range a.Owned(me) {
+				if part := strings.Split(name, "|"); part[1] == "vpc" {
+					a.Add(awstest.Thing{Kind: "eni", Region: north, VPC: part[2], State: "in-use", Refs: map[string]string{"what": "Primary interface of i-1"}})
+				}
+			}
+		}, []string{"is not gone within 100ms", "in-use by Primary interface of i-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := awstest.New()
+			a.AddCluster(awstest.Cluster{Owner: me, Region: north, Name: "eu-north-1-workload", Rich: true})
+			c.prepare(a)
+			o := impatient(options(a.Serve(t)))
+			o.Attempt, o.Call = 0, 0
+			scope := scopeOf(target(north, "eu-north-1-workload"))
+
+			_, errs := sweepAll(t, sweep.Open(o, north), scope)
+
+			text := fmt.Sprint(errs)
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is not in\n%s", want, text)
+				}
+			}
+			if err := sweep.Open(o, north).Verify(t.Context(), scope); err == nil {
+				t.Error("nothing is left")
+			}
+		})
+	}
+}
+
+// An address that hangs is given up at the deadline of a call.
+func TestEveryCallHasADeadline(t *testing.T) {
+	t.Parallel()
+	a, scope := full()
+	a.Fail(awstest.Fault{How: awstest.Hang})
+	c := sweep.Open(impatient(options(a.Serve(t))), north)
+	begin := time.Now()
+
+	found := c.Look(t.Context(), sweep.VPCs, scope)
+
+	if why, failed := found.Presence().Failed(); !failed || !strings.Contains(why, "did not answer in time") || time.Since(begin) > 10*time.Second {
+		t.Errorf("%v after %s", found.Presence(), time.Since(begin))
+	}
+}

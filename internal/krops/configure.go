@@ -2,6 +2,7 @@ package krops
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -46,11 +47,11 @@ func lint(p program.Process, args []string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := root(path)
+	tree, err := repository(path)
 	if err != nil {
 		return err
 	}
-	if found := f.Lint(tree); len(found) > 0 {
+	if found := f.Lint(os.DirFS(tree)); len(found) > 0 {
 		return fmt.Errorf("bootstrap config '%s' does not fit its repository: %w", path, &config.FileError{Name: path, List: found})
 	}
 	environments := "1 environment"

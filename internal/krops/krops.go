@@ -1,9 +1,11 @@
 // Package krops is the program krops-bootstrap: its commands, its exit codes and
 // how it says what went wrong.
 //
-//	done                        -> 0
-//	any error                   -> 1, with what caused it
+//	done                        -> 0, warnings or not
+//	any error                   -> 1, with what caused it; a run that does not know
+//	                               whether something is left is one, too
 //	a command line that is none -> 2
+//	SIGINT or SIGTERM           -> 130, at the next point where it is safe
 package krops
 
 import (
@@ -33,8 +35,11 @@ func Main(version string) {
 }
 
 // Run is Main without the process: it returns the exit code.
-func Run(ctx context.Context, p program.Process) int {
-	root := New(p)
+func Run(ctx context.Context, p program.Process) int { return RunWith(ctx, p, Overrides{}) }
+
+// RunWith is Run with some of what it works with replaced.
+func RunWith(ctx context.Context, p program.Process, o Overrides) int {
+	root := tree(cli{p, o})
 	app.Prepare(root)
 	root.SetIn(p.Streams.In)
 	root.SetOut(p.Streams.Out)
@@ -48,19 +53,25 @@ func Run(ctx context.Context, p program.Process) int {
 }
 
 // New returns the command tree.
-func New(p program.Process) *cobra.Command {
+func New(p program.Process) *cobra.Command { return tree(cli{Process: p}) }
+
+func tree(c cli) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "krops-bootstrap",
+		Use:   "krops-bootstrap [PROFILE]",
 		Short: "Make and remove Cluster API management clusters",
 		Long: "krops-bootstrap makes a management cluster that manages itself, from one file, and removes it again.\n\n" +
-			"This build reads and checks bootstrap.toml and plans: it prints each step of a bootstrap, a pivot or a\n" +
-			"teardown and touches nothing.",
-		Version:           p.Version,
+			"Without a command it bootstraps: a kind cluster with Flux, in which Cluster API makes the management cluster,\n" +
+			"which then takes over all that is in the kind cluster. Nothing but a container engine is needed on this host.\n" +
+			"Whatever interrupts it, the same command goes on where it stopped.\n\n" + profileHelp,
+		Example: "  krops-bootstrap local-host\n  krops-bootstrap plan aws --observe\n  krops-bootstrap --recreate local-host\n" +
+			"  krops-bootstrap teardown local-host",
+		Version:           c.Version,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.Flags().BoolP("version", "V", false, "print the version")
-	root.AddCommand(configCommand(p), planCommand(p))
-	root.SetArgs(p.Args)
+	c.bootstrapCommand(root)
+	root.AddCommand(c.teardownCommand(), configCommand(c.Process), c.planCommand())
+	root.SetArgs(c.Args)
 	return root
 }
 
@@ -79,6 +90,11 @@ func report(w io.Writer, err error) {
 	if program.Unsaid(err) == "" {
 		return
 	}
+	defer func() {
+		if hinted, ok := errors.AsType[*hintedError](err); ok && hinted.hint != "" {
+			_, _ = fmt.Fprintf(w, "\n%s\n", hinted.hint)
+		}
+	}()
 	causes := chain(err)
 	if len(causes) == 1 || errors.Is(err, context.Canceled) {
 		program.Report(w, err)
@@ -102,6 +118,10 @@ func chain(err error) []string {
 		text := err.Error()
 		if _, ok := err.(*fs.PathError); ok { //nolint:errorlint // the file belongs to what went wrong
 			inner = nil
+		}
+		if inner != nil && text == inner.Error() {
+			err = inner // it only adds something that is not said
+			continue
 		}
 		if inner != nil {
 			outer, ok := strings.CutSuffix(text, ": "+inner.Error())

@@ -39,7 +39,7 @@ func configured(t *testing.T) []string {
 func TestC1HelpAndVersionNeedNoConfiguration(t *testing.T) {
 	t.Parallel()
 	env := []string{"BOOTSTRAP_CONFIG=/nonexistent"}
-	for _, args := range [][]string{{}, {"--help"}, {"-h"}, {"help", "plan"}, {"config"}, {"plan", "--help"}, {"config", "schema"}} {
+	for _, args := range [][]string{{"--help"}, {"-h"}, {"help", "plan"}, {"config"}, {"plan", "--help"}, {"config", "schema"}} {
 		if code, out, errs := krop(t, env, args...); code != 0 || out == "" || errs != "" {
 			t.Errorf("%q: %d, %q", args, code, errs)
 		}
@@ -57,7 +57,10 @@ func TestAWrongCommandLineEndsWith2(t *testing.T) {
 		// C3
 		"plan --registry-port 1", "plan --github-token x", "plan --oci-tag x", "plan --container-engine docker", "plan --no-pivot", "plan --pivot",
 		"plan --mgmt-kubeconfig x", "plan teardown --aws-only", "plan teardown --force-kind-delete",
-		"plan teardown --recreate", "plan a b", "plan pivot a b", "plan --output yaml", "config lint a b", "config schema x", "config lnt", "aws", "--recreate",
+		"--registry-port 1", "--github-token x", "--oci-tag x", "--container-engine docker", "--no-pivot", "--pivot", "--mgmt-kubeconfig x",
+		"teardown --aws-only", "teardown --force-kind-delete",
+		"teardown --recreate", "teardown a b", "a b", "aws teardown", "--output yaml", "teardown --output x", "--recreate teardown",
+		"plan teardown --recreate", "plan a b", "plan pivot a b", "plan --output yaml", "config lint a b", "config schema x", "config lnt",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +98,12 @@ func TestErrorsTellTheirCauses(t *testing.T) {
 			"Error: failed to read bootstrap config '/nonexistent/b.toml'\n\nCaused by:\n    open /nonexistent/b.toml: no such file or directory\n",
 		},
 		"C2 no such profile": {configured(t)[0], "plan bogus", "Error: unsupported profile 'bogus' (expected 'local-host' or 'aws' or 'local-talos' or 'azure' or 'gcp')\n"},
+		"C2 no such profile to bootstrap": {configured(t)[0], "bogus", "Error: unsupported profile 'bogus' (expected 'local-host' or 'aws' or 'local-talos' or 'azure' or 'gcp')\n"},
+		"C9 no such profile to tear down": {configured(t)[0], "teardown bogus", "Error: unsupported profile 'bogus' (expected 'local-host' or 'aws' or 'local-talos' or 'azure' or 'gcp')\n"},
+		"D13 a teardown by hand": {
+			configured(t)[0], "teardown azure",
+			"Error: teardown is manual for the 'azure' environment:\n       Delete the clusters and their resource groups by hand.\n",
+		},
 		"D13 by hand": {
 			configured(t)[0], "plan teardown azure",
 			"Error: teardown is manual for the 'azure' environment:\n       Delete the clusters and their resource groups by hand.\n",

@@ -2,7 +2,6 @@ package krops
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,15 +33,21 @@ func load(path string) (*config.File, error) {
 	return config.Parse(path, text, app.Nearest)
 }
 
-// root is the repository a configuration belongs to: the directory of the file,
+// variable is one of the environment, "" when it is not there.
+func variable(p program.Process, name string) string {
+	value, _ := lookup(p)(name)
+	return value
+}
+
+// repository is where a configuration belongs to: the directory of the file,
 // wherever links lead.
-func root(path string) (fs.FS, error) {
+func repository(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find the repository of %s: %w", path, err)
+		return "", fmt.Errorf("find the repository of %s: %w", path, err)
 	}
-	return os.DirFS(dir), nil
+	return dir, nil
 }

@@ -111,7 +111,7 @@ func (g *GitHub) finish(e Event) {
 		}
 	}
 	if err != nil {
-		g.write("::warning::" + escape("the summary was not written: "+err.Error()) + "\n")
+		g.write("::warning::" + Escape("the summary was not written: "+err.Error()) + "\n")
 	}
 }
 
@@ -120,14 +120,14 @@ func annotation(level string, e Event) string {
 	if e.Step.ID != "" {
 		title = " title=" + property(e.Step.ID)
 	}
-	return "::" + level + title + "::" + escape(e.Message) + "\n"
+	return "::" + level + title + "::" + Escape(e.Message) + "\n"
 }
 
-// escape makes a text fit for a workflow command.
-func escape(text string) string {
+// Escape makes a text fit for a workflow command.
+func Escape(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(strings.TrimRight(text, "\n"))
 }
 
 func property(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escape(text))
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(Escape(text))
 }

@@ -24,6 +24,7 @@ import (
 // publishing is a voice that remembers.
 type publishing []string
 
+func (l *publishing) Say(string, ...any) {}
 func (l *publishing) Detail(format string, a ...any) {
 	*l = append(*l, "detail: "+fmt.Sprintf(format, a...))
 }

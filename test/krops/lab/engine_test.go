@@ -1,0 +1,471 @@
+//go:build lab_kube
+
+package lab_test
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+	"sigs.k8s.io/kind/pkg/cluster"
+
+	"github.com/holdfast-ops/holdfast/internal/host/hosttest"
+	"github.com/holdfast-ops/holdfast/internal/krops/engine"
+	"github.com/holdfast-ops/holdfast/internal/krops/kind"
+	"github.com/holdfast-ops/holdfast/internal/retry"
+)
+
+// A podman of the test's own: a real engine in namespaces of processes, of mounts and
+// of the network, so that nothing of it stays on this host.
+type podman struct {
+	t      *testing.T
+	socket string
+	pid    int // of the engine, seen from here
+	conf   string
+}
+
+// startPodman starts an engine that has the image registry:2, which is ours.
+func startPodman(t *testing.T) *podman {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		hosttest.Skip(t, "a container engine of its own needs root")
+	}
+	for _, program := range []string{"podman", "crun", "unshare", "ip"} {
+		if _, err := exec.LookPath(program); err != nil {
+			hosttest.Skip(t, "%s is not installed: see packages.txt", program)
+		}
+	}
+	dir, err := os.MkdirTemp("", "podman") //nolint:usetesting // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	p := &podman{t: t, socket: filepath.Join(dir, "podman.sock"), conf: filepath.Join(dir, "containers.conf")}
+	// Root without CAP_SYS_RESOURCE cannot raise limits, which podman does by itself.
+	write(t, p.conf, "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n[network]\nnetwork_backend = \"netavark\"\n")
+	const script = `set -e
+ip link set lo up
+umount -l /sys/fs/cgroup/unified 2>/dev/null || true
+mount -t tmpfs none /run
+mount -t tmpfs none /dev/shm
+mkdir -p /run/libpod "$1/net"
+exec podman --root "$1/root" --runroot "$1/runroot" --storage-driver vfs --cgroup-manager cgroupfs --network-config-dir "$1/net" --events-backend file system service --time 0 "unix://$2"
+`
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command("unshare", "-m", "-n", "-p", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script, "podman", dir, p.socket) //nolint:noctx // it outlives the call
+	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+p.conf)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // the namespace of processes goes with it
+		_ = cmd.Wait()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err = retry.Until(ctx, retry.Policy{Interval: 50 * time.Millisecond}, func(context.Context) (bool, error) {
+		conn, err := net.Dial("unix", p.socket) //nolint:noctx // it returns at once
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		text, _ := os.ReadFile(log.Name())
+		t.Fatalf("podman does not start: %v\n%s", err, text)
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.pid, err = strconv.Atoi(strings.TrimSpace(string(children))); err != nil {
+		t.Fatal(err)
+	}
+	p.importRegistry(dir)
+	return p
+}
+
+func (p *podman) run(args ...string) string {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), "podman", args...)
+	cmd.Env = append(os.Environ(), "CONTAINER_HOST=unix://"+p.socket, "CONTAINERS_CONF="+p.conf)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("podman %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// importRegistry makes an image of one static program.
+func (p *podman) importRegistry(dir string) {
+	p.t.Helper()
+	program := filepath.Join(dir, "registry")
+	build := exec.CommandContext(p.t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, "./registry")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		p.t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	archive, err := os.Create(filepath.Join(dir, "image.tar"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	w := tar.NewWriter(archive)
+	err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "registry", Mode: 0o755, Size: int64(len(text))})
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err = errors.Join(err, w.Close(), archive.Close()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.run("import", "--change", `ENTRYPOINT ["/registry"]`, archive.Name(), "docker.io/library/registry:2")
+}
+
+func (p *podman) engine(o engine.Options) *engine.Engine {
+	p.t.Helper()
+	if o.ContainerHost == "" && o.Env == nil {
+		o.ContainerHost = "unix://" + p.socket
+	}
+	o.Root = p.t.TempDir() // no other engine of this host
+	e, err := engine.Detect(p.t.Context(), o)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// get asks an address of the network the engine is in.
+func (p *podman) get(url string) (status int, err error) {
+	dial := func(ctx context.Context, proto, address string) (conn net.Conn, err error) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // for good: the thread is in another network now
+			var f *os.File
+			if f, err = os.Open(fmt.Sprintf("/proc/%d/ns/net", p.pid)); err != nil {
+				return
+			}
+			defer f.Close()
+			if err = unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err == nil {
+				conn, err = (&net.Dialer{}).DialContext(ctx, proto, address)
+			}
+		}()
+		<-done
+		return conn, err
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	return response.StatusCode, response.Body.Close()
+}
+
+func (p *podman) answers(url string, want bool) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	defer cancel()
+	var last error
+	err := retry.Until(ctx, retry.Policy{Interval: 100 * time.Millisecond}, func(context.Context) (bool, error) {
+		status, err := p.get(url)
+		last = err
+		return (err == nil && status == http.StatusOK) == want, nil
+	})
+	if err != nil {
+		p.t.Errorf("%s answers: not %v: %v", url, want, last)
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARealPodman(t *testing.T) {
+	p := startPodman(t)
+	ctx := t.Context()
+
+	t.Run("X4 behind DOCKER_HOST it is found out", func(t *testing.T) {
+		e := p.engine(engine.Options{Env: func(name string) (string, bool) {
+			return map[string]string{"DOCKER_HOST": "unix://" + p.socket}[name], name == "DOCKER_HOST"
+		}})
+		if e.Name != engine.Podman || e.Socket != p.socket || !strings.HasPrefix(p.run("--version"), "podman version "+e.Version) {
+			t.Errorf("%+v", e)
+		}
+	})
+	t.Run("X8 its socket is the one it tells", func(t *testing.T) {
+		if e := p.engine(engine.Options{}); e.Name != engine.Podman || e.Socket != p.socket || len(e.Notes) != 0 || e.Rootless {
+			t.Errorf("%+v", e)
+		}
+	})
+	t.Run("X7 in the toolbox it is not asked", func(t *testing.T) {
+		if e := p.engine(engine.Options{Toolbox: true}); e.Socket != "/run/podman/podman.sock" {
+			t.Errorf("%+v", e)
+		}
+	})
+
+	e := p.engine(engine.Options{})
+	registry := engine.Registry{Name: "krops-registry", Port: 15001}
+	look := func(want engine.RegistryState) engine.Container {
+		t.Helper()
+		state, c, why, err := e.Look(ctx, registry)
+		if err != nil || state != want {
+			t.Fatalf("state %v, not %v: %q, %v", state, want, why, err)
+		}
+		return c
+	}
+	bring := func() []string {
+		t.Helper()
+		var said []string
+		if err := e.Run(ctx, registry, func(text string) { said = append(said, text) }); err != nil {
+			t.Fatal(err)
+		}
+		return said
+	}
+	address := func() string { return fmt.Sprintf("http://127.0.0.1:%d/v2/", registry.Port) }
+
+	// The registry, through every state of its table.
+	look(engine.RegistryMissing)
+	if err := e.Run(ctx, registry, func(string) {}); err == nil || !strings.Contains(err.Error(), "network kind does not exist") {
+		t.Errorf("without the network: %v", err)
+	}
+	if there, err := e.HasNetwork(ctx, "kind"); err != nil || there {
+		t.Errorf("%v, %v", there, err)
+	}
+	p.run("network", "create", "kind")
+	if there, err := e.HasNetwork(ctx, "kind"); err != nil || !there {
+		t.Errorf("%v, %v", there, err)
+	}
+	if said := bring(); len(said) != 0 {
+		t.Errorf("%q", said)
+	}
+	first := look(engine.RegistryRunning)
+	p.answers(address(), true)
+	if port, err := e.Port(ctx, "krops-registry", 5000); err != nil || port != 15001 {
+		t.Errorf("%d, %v", port, err)
+	}
+	bring()
+	if again := look(engine.RegistryRunning); again.ID != first.ID {
+		t.Error("a registry that runs was replaced")
+	}
+
+	p.run("stop", "-t", "0", "krops-registry")
+	if c := look(engine.RegistryStopped); c.Running() {
+		t.Errorf("%+v", c)
+	}
+	p.answers(address(), false)
+	bring()
+	if again := look(engine.RegistryRunning); again.ID != first.ID {
+		t.Error("a registry that was stopped was replaced")
+	}
+	p.answers(address(), true)
+
+	registry.Port = 15002
+	look(engine.RegistryWrong)
+	if diff := cmp.Diff([]string{"Existing registry misconfigured (port or network); recreating...", "it is published at port 15001, not 15002"}, bring()); diff != "" {
+		t.Error(diff)
+	}
+	look(engine.RegistryRunning)
+	p.answers(address(), true)
+
+	if err := e.Remove(ctx, look(engine.RegistryRunning)); err != nil {
+		t.Fatal(err)
+	}
+	p.run("run", "-d", "--name", "krops-registry", "-p", "127.0.0.1:15002:5000", "docker.io/library/registry:2")
+	look(engine.RegistryWrong)
+	if said := bring(); !slices.Contains(said, "it is not in network kind") {
+		t.Errorf("%q", said)
+	}
+	look(engine.RegistryRunning)
+
+	t.Run("a port that is taken leaves no container", func(t *testing.T) {
+		other := engine.Registry{Name: "other-registry", Port: registry.Port}
+		if err := e.Run(ctx, other, func(string) {}); err == nil {
+			t.Error("two registries at one port")
+		}
+		if _, there, err := e.Named(ctx, other.Name); err != nil || there {
+			t.Errorf("%v, %v", there, err)
+		}
+	})
+	t.Run("D21 this container joins and leaves a network", func(t *testing.T) {
+		id := strings.TrimSpace(p.run("run", "-d", "--name", "toolbox", "docker.io/library/registry:2"))[:12]
+		in := func() bool {
+			return strings.Contains(p.run("inspect", "toolbox", "-f", "{{.NetworkSettings.Networks}}"), "kind:")
+		}
+		for range 2 {
+			if err := e.Join(ctx, "kind", id); err != nil || !in() {
+				t.Errorf("%v, %v", err, in())
+			}
+		}
+		for range 2 {
+			if err := e.Leave(ctx, "kind", id); err != nil || in() {
+				t.Errorf("%v, %v", err, in())
+			}
+		}
+		if err := e.Join(ctx, "none", id); err == nil {
+			t.Error("a network that does not exist")
+		}
+	})
+	t.Run("containers are removed by prefix", func(t *testing.T) {
+		for _, name := range []string{"local-management-lb", "local-management-cp", "not-local-management"} {
+			p.run("run", "-d", "--name", name, "docker.io/library/registry:2")
+		}
+		p.run("stop", "-t", "0", "local-management-cp")
+		list, err := e.Prefixed(ctx, "local-management")
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for _, c := range append(list, list...) {
+			if err := e.Remove(ctx, c); err != nil {
+				t.Error(err)
+			}
+		}
+		left, err := e.Containers(ctx, func(c engine.Container) bool { return strings.Contains(c.Name, "local-management") })
+		if err != nil || len(left) != 1 || left[0].Name != "not-local-management" {
+			t.Errorf("%+v, %v", left, err)
+		}
+	})
+	t.Run("files of a container, running or not", func(t *testing.T) {
+		c := look(engine.RegistryRunning)
+		const name = "/etc/containerd/certs.d/localhost:5001/hosts.toml"
+		if _, err := e.ReadFile(ctx, c, name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v", err)
+		}
+		for _, text := range []string{"x = 1\n", "y = 22\n"} {
+			if err := e.WriteFile(ctx, c, name, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := e.ReadFile(ctx, c, name); err != nil || string(got) != text {
+				t.Errorf("%q, %v", got, err)
+			}
+			p.run("stop", "-t", "0", c.Name)
+		}
+		bring()
+	})
+	t.Run("marks", func(t *testing.T) {
+		for range 2 {
+			if err := e.Mark(ctx, "krops-making-x"); err != nil {
+				t.Error(err)
+			}
+		}
+		if set, err := e.Marked(ctx, "krops-making-x"); err != nil || !set {
+			t.Errorf("%v, %v", set, err)
+		}
+		for range 2 {
+			if err := e.Unmark(ctx, "krops-making-x"); err != nil {
+				t.Error(err)
+			}
+		}
+		if set, err := e.Marked(ctx, "krops-making-x"); err != nil || set {
+			t.Errorf("%v, %v", set, err)
+		}
+	})
+	t.Run("an image that cannot be pulled is named", func(t *testing.T) {
+		if there, err := e.HasImage(ctx, "docker.io/library/registry:2"); err != nil || !there {
+			t.Errorf("%v, %v", there, err)
+		}
+		short, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		if err := e.Pull(short, "localhost:1/none:1", func(string) {}); err == nil || !strings.HasPrefix(err.Error(), "pull image localhost:1/none:1: ") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("kind clusters are the ones kind lists", func(t *testing.T) {
+		clusters := kind.New(e, os.LookupEnv)
+		for _, name := range []string{"mgmt", "mgmt-2"} {
+			p.run("run", "-d", "--name", name+"-control-plane", "--label", "io.x-k8s.kind.cluster="+name, "--label", "io.x-k8s.kind.role=control-plane",
+				"-p", "127.0.0.1::6443", "docker.io/library/registry:2")
+			p.run("volume", "create", "--label", name+"-control-plane=true", name+"-var")
+		}
+		t.Setenv("CONTAINER_HOST", "unix://"+p.socket) // of kind, which runs podman
+		t.Setenv("CONTAINERS_CONF", p.conf)
+		provider := cluster.NewProvider(cluster.ProviderWithPodman())
+		agree := func(want ...string) {
+			t.Helper()
+			listed, err := provider.List()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, listed); diff != "" {
+				t.Error(diff)
+			}
+			for _, name := range []string{"mgmt", "mgmt-2", "mgm"} {
+				if there, err := clusters.Exists(ctx, name); err != nil || there != slices.Contains(want, name) {
+					t.Errorf("%s: %v, %v", name, there, err)
+				}
+			}
+		}
+		agree("mgmt", "mgmt-2")
+		node, _, err := e.Named(ctx, "mgmt-control-plane")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.WriteFile(ctx, node, "/etc/kubernetes/admin.conf", []byte(adminConf)); err != nil {
+			t.Fatal(err)
+		}
+		port, err := e.Port(ctx, "mgmt-control-plane", 6443)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for internal, server := range map[bool]string{false: fmt.Sprintf("https://127.0.0.1:%d", port), true: "https://mgmt-control-plane:6443"} {
+			if text, err := clusters.Kubeconfig(ctx, "mgmt", internal); err != nil || !strings.Contains(string(text), "server: "+server+"\n") {
+				t.Errorf("C29: %s, %v", text, err)
+			}
+		}
+		if err := clusters.Delete(ctx, "mgmt"); err != nil {
+			t.Fatal(err)
+		}
+		agree("mgmt-2")
+		if volumes := p.run("volume", "ls", "-q"); strings.Contains(volumes, "mgmt-var\n") || !strings.Contains(volumes, "mgmt-2-var\n") {
+			t.Errorf("%q", volumes)
+		}
+	})
+	t.Run("an engine that dies is no empty one", func(t *testing.T) {
+		if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if _, there, err := e.Named(ctx, "krops-registry"); err == nil {
+			t.Errorf("%v", there)
+		}
+	})
+}
+
+const adminConf = `apiVersion: v1
+kind: Config
+clusters: [{name: mgmt, cluster: {server: "https://mgmt-control-plane:6443", certificate-authority-data: Y2E=}}]
+users: [{name: kubernetes-admin, user: {token: t}}]
+contexts: [{name: kubernetes-admin@mgmt, context: {cluster: mgmt, user: kubernetes-admin}}]
+current-context: kubernetes-admin@mgmt
+`

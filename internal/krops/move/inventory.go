@@ -144,3 +144,13 @@ func Unpause(ctx context.Context, target Cluster, namespace string) error {
 }
 
 var errPartial = errors.New("the target cluster has copies of a move that is not complete; they stay paused until the same command, run again, has finished it")
+
+// Partial tells whether a cluster has copies of a move that may lack something.
+func Partial(ctx context.Context, target Cluster, namespace string) (bool, error) {
+	s, err := open("target", target, queryPatience)
+	if err != nil {
+		return false, err
+	}
+	record, err := s.record(ctx, namespace)
+	return record != nil && record.phase == copying, err
+}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 // Options says what is moved, and how patiently.
@@ -19,6 +22,8 @@ type Options struct {
 	// may not answer. Zero is a sound value.
 	IdleBudget, Quiet, Patience time.Duration
 	Now                         func() time.Time
+	// Wrote is told of each write before it is sent; nil is told of none.
+	Wrote func()
 }
 
 const (
@@ -82,11 +87,40 @@ func begin(o Options) (*mover, error) {
 	}
 	m := &mover{Options: o}
 	var err error
-	if m.source, err = open("source", o.Source, o.Patience); err != nil {
+	if m.source, err = open("source", counted{o.Source, o.Wrote}, o.Patience); err != nil {
 		return nil, err
 	}
-	m.target, err = open("target", o.Target, o.Patience)
+	m.target, err = open("target", counted{o.Target, o.Wrote}, o.Patience)
 	return m, err
+}
+
+// counted is a cluster whose writes are told of.
+type counted struct {
+	Cluster
+
+	wrote func()
+}
+
+// Config returns what reaches the cluster.
+func (c counted) Config() *rest.Config {
+	config := c.Cluster.Config()
+	if c.wrote != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return teller{next, c.wrote} })
+	}
+	return config
+}
+
+type teller struct {
+	next  http.RoundTripper
+	wrote func()
+}
+
+// RoundTrip tells of a request that writes.
+func (t teller) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet && !r.URL.Query().Has("dryRun") {
+		t.wrote()
+	}
+	return t.next.RoundTrip(r)
 }
 
 // Move moves the inventory of a namespace, or finishes a move that was begun. It

@@ -13,15 +13,20 @@ import (
 type Readiness struct {
 	Clusters int
 	Waiting  []string // what each Cluster that cannot be moved yet waits for
+	// Begun tells that a move is past the point of no return: there is nothing to
+	// wait for any more.
+	Begun bool
 }
 
 // Ready tells whether the namespace can be moved: it has Clusters, each is
 // provisioned, and each Machine has a node.
-func (r Readiness) Ready() bool { return r.Clusters > 0 && len(r.Waiting) == 0 }
+func (r Readiness) Ready() bool { return r.Begun || r.Clusters > 0 && len(r.Waiting) == 0 }
 
 // String says what is waited for, in one line.
 func (r Readiness) String() string {
 	switch {
+	case r.Begun:
+		return "the move is to be finished"
 	case r.Clusters == 0:
 		return "there is no Cluster yet"
 	case len(r.Waiting) == 0:
@@ -32,9 +37,16 @@ func (r Readiness) String() string {
 
 // Ready looks at the Clusters and Machines of a namespace.
 func Ready(ctx context.Context, source Cluster, namespace string) (Readiness, error) {
-	s, err := open("source", source, patience)
+	s, err := open("source", source, queryPatience)
 	if err != nil {
 		return Readiness{}, err
+	}
+	j, err := s.journal(ctx, namespace)
+	if err != nil {
+		return Readiness{}, err
+	}
+	if j != nil && j.phase == removing {
+		return Readiness{Begun: true}, nil
 	}
 	clusters, err := s.list(ctx, clusterKind, namespace)
 	if err != nil {

@@ -125,7 +125,10 @@ func (c Chart) Pack() ([]byte, error) {
 	if err := archive.Close(); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), zipped.Close()
+	if err := zipped.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // Push puts the chart into a registry as Helm does: oci://host/path/name:version.

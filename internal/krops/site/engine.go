@@ -43,9 +43,7 @@ func (s *Site) detect(ctx context.Context) (*engine.Engine, error) {
 	if err != nil && o.Engine != "" && s.Settings.Verb == config.VerbTeardown {
 		// A teardown takes whichever engine answers.
 		o.Engine = ""
-		if other, otherErr := engine.Detect(ctx, o); otherErr == nil {
-			return other, nil
-		}
+		return engine.Detect(ctx, o)
 	}
 	return e, err
 }

@@ -1,22 +1,25 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // A Fault is what happens to a request instead of its answer.
@@ -34,12 +37,15 @@ const (
 	Hang               // no answer until the client gives up
 	Reset              // the connection is reset
 	Nonsense           // 200 with what is no JSON
+	Swallow            // it is done, but the answer is lost
 )
 
 // A Front stands before an API server and lets chosen requests fail.
 type Front struct {
-	Kubeconfig []byte // of an administrator who comes through here
-	Context    string
+	Kubeconfig []byte // that of the plane, but for the port
+	Port       int
+
+	server *http.Server
 
 	mu    sync.Mutex
 	rule  func(*http.Request) Fault
@@ -49,21 +55,31 @@ type Front struct {
 // Front puts a front before the plane, for the time of a test.
 func (p *Plane) Front(tb testing.TB) *Front {
 	tb.Helper()
-	cert, key, err := p.ca.serving("front")
+	f, err := NewFront(p)
 	if err != nil {
 		tb.Fatal(err)
+	}
+	tb.Cleanup(f.Close)
+	return f
+}
+
+// NewFront puts a front before a plane. Everybody who comes through is an administrator.
+func NewFront(p *Plane) (*Front, error) {
+	cert, key, err := p.ca.serving("front", Management+"-lb", Workload+"-lb")
+	if err != nil {
+		return nil, err
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	transport, err := rest.TransportFor(p.Rest)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	target, err := url.Parse(p.Rest.Host)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
@@ -74,26 +90,24 @@ func (p *Plane) Front(tb testing.TB) *Front {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
-	f := &Front{Context: p.Name + "-front"}
-	server := &http.Server{
+	f := &Front{Port: l.Addr().(*net.TCPAddr).Port}
+	f.Kubeconfig = bytes.ReplaceAll(p.Kubeconfig, []byte("127.0.0.1:"+strconv.Itoa(p.Port)), []byte("127.0.0.1:"+strconv.Itoa(f.Port)))
+	f.server = &http.Server{
 		Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, proxy) }),
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, ReadHeaderTimeout: 0,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, ReadHeaderTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // clients that go are no news
 	}
-	go func() { _ = server.ServeTLS(l, "", "") }() // until Close
-	tb.Cleanup(func() { _ = server.Close() })
+	go func() { _ = f.server.ServeTLS(l, "", "") }() // until Close
+	return f, nil
+}
 
-	config := clientcmdapi.NewConfig()
-	address := "https://127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	config.Clusters[f.Context] = &clientcmdapi.Cluster{Server: address, CertificateAuthorityData: p.ca.pem}
-	config.AuthInfos[f.Context] = &clientcmdapi.AuthInfo{Token: "none"}
-	config.Contexts[f.Context] = &clientcmdapi.Context{Cluster: f.Context, AuthInfo: f.Context}
-	config.CurrentContext = f.Context
-	if f.Kubeconfig, err = clientcmd.Write(*config); err != nil {
-		tb.Fatal(err)
+// Close ends the front.
+func (f *Front) Close() {
+	if f != nil {
+		_ = f.server.Close() // nobody waits for an answer
 	}
-	return f
 }
 
 // Fail sets which requests fail, and how; nil ends that.
@@ -143,7 +157,15 @@ func (f *Front) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 	case Nonsense:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte("{nonsense")) // the client sees it
+	case Swallow:
+		proxy.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithoutCancel(r.Context())))
+		reset(w)
 	}
+}
+
+// Writes tells whether a request changes something.
+func Writes(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Query().Get("dryRun") == ""
 }
 
 // status answers as an API server that refuses.

@@ -37,6 +37,7 @@ type KindHost struct {
 
 type kindCluster struct {
 	plane  *Plane
+	front  *Front
 	config kind.Config
 	gone   func()
 }
@@ -91,6 +92,17 @@ func (h *KindHost) Plane(name string) *Plane {
 	defer h.mu.Unlock()
 	if c := h.clusters[name]; c != nil {
 		return c.plane
+	}
+	return nil
+}
+
+// Front is what stands before the API server of a cluster, nil without one. Its
+// kubeconfig is the one that is handed out.
+func (h *KindHost) Front(name string) *Front {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.clusters[name]; c != nil {
+		return c.front
 	}
 	return nil
 }
@@ -150,6 +162,10 @@ func (h *KindHost) create(w http.ResponseWriter, r *http.Request) {
 	// A creator that is killed leaves nothing that works: its plane goes with the request.
 	plane, err := Start(r.Context(), Options{Name: name, Context: kind.ContextOf(name), Dir: dir})
 	gone := func() {}
+	var front *Front
+	if err == nil {
+		front, err = NewFront(plane)
+	}
 	if err == nil && h.Made != nil {
 		gone, err = h.Made(name, plane)
 	}
@@ -160,13 +176,14 @@ func (h *KindHost) create(w http.ResponseWriter, r *http.Request) {
 		if gone != nil {
 			gone()
 		}
+		front.Close()
 		plane.Stop()
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.clusters[name] = &kindCluster{plane: plane, config: config, gone: gone}
+	h.clusters[name] = &kindCluster{plane: plane, front: front, config: config, gone: gone}
 }
 
 func (h *KindHost) remove(w http.ResponseWriter, r *http.Request) {
@@ -183,6 +200,7 @@ func (h *KindHost) delete(name string) {
 	h.mu.Unlock()
 	if c != nil {
 		c.gone()
+		c.front.Close()
 		c.plane.Stop()
 	}
 }
@@ -192,12 +210,12 @@ func (h *KindHost) kubeconfig(w http.ResponseWriter, r *http.Request) {
 	if h.broken(w, "kubeconfig", name) {
 		return
 	}
-	p := h.Plane(name)
-	if p == nil {
+	f := h.Front(name)
+	if f == nil {
 		http.NotFound(w, r)
 		return
 	}
-	_, _ = w.Write(p.Kubeconfig) // who asked sees that it is short
+	_, _ = w.Write(f.Kubeconfig) // who asked sees that it is short
 }
 
 // Kinds asks a KindHost: it is what the program under test takes for kind.

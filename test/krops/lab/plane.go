@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -246,9 +247,14 @@ func (p *Plane) runManager(port int) (err error) {
 		"--authorization-kubeconfig"+kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port),
 		"--cert-dir="+p.file("manager"), "--root-ca-file="+p.file("ca.crt"), "--service-account-private-key-file="+p.file("accounts.key"),
 		"--kube-api-qps=200", "--kube-api-burst=400", "--profiling=false",
-		"--controllers=*,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller,-service-lb-controller,"+
-			"-persistentvolume-binder-controller,-persistentvolume-attach-detach-controller,-persistentvolume-expander-controller")
-	return err
+		// There are no volumes, and no network of pods.
+		"--controllers=*,-node-ipam-controller,-persistentvolume-binder-controller,-persistentvolume-attach-detach-controller,-persistentvolume-expander-controller")
+	if err != nil {
+		return err
+	}
+	//nolint:gosec // its certificate is its own
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	return p.manager.wait(time.Minute, func() error { return answers(client, "https://127.0.0.1:"+strconv.Itoa(port)+"/healthz") })
 }
 
 func answers(c *http.Client, url string) error {

@@ -35,6 +35,7 @@ type World struct {
 	Port       int // REGISTRY_PORT
 	// The clusters made of containers. Their containers run once they are provisioned.
 	Mgmt, Workload *Plane
+	MgmtFront      *Front                 // what the program reaches Mgmt through
 	Chart          *registrytest.Registry // of public charts
 
 	chartServer *http.Server
@@ -43,6 +44,7 @@ type World struct {
 	mu         sync.Mutex
 	registries map[string]*http.Server // by the name of their container
 	heard      []string
+	events     string // file of the events of the last run
 	hold       func(*Object) bool
 	holdsProv  func(*Object) string
 	containers map[string]bool // clusters whose containers were made
@@ -91,9 +93,11 @@ func (w *World) Make(ctx context.Context, dir string, o WorldOptions) error {
 	var group errgroup.Group
 	group.Go(func() (err error) {
 		w.Mgmt, err = Start(ctx, Options{Name: Management, Dir: filepath.Join(w.Dir, "mgmt")})
-		if err == nil {
-			w.play(ctx, w.Mgmt, false)
+		if err != nil {
+			return err
 		}
+		w.play(ctx, w.Mgmt, false)
+		w.MgmtFront, err = NewFront(w.Mgmt)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -212,6 +216,7 @@ func (w *World) removed(c enginetest.Container) {
 	case strings.Contains(c.Image, "registry:"):
 		w.StopRegistry(c.Name)
 	case c.Name == Management+"-control-plane":
+		w.MgmtFront.Close()
 		go w.Mgmt.Stop() // the engine waits for nobody
 	}
 }
@@ -242,11 +247,12 @@ func (w *World) resolve(at string) string {
 // lead makes the containers of a cluster and returns the kubeconfig that its
 // Secret holds: its server is one that only containers reach.
 func (w *World) lead(name string) ([]byte, error) {
-	plane := w.Mgmt
+	plane, port := w.Mgmt, 0
 	switch name {
 	case Workload:
-		plane = w.Workload
+		plane, port = w.Workload, w.Workload.Port
 	case Management:
+		port = w.MgmtFront.Port
 	default:
 		return nil, fmt.Errorf("nobody knows cluster %s", name)
 	}
@@ -256,7 +262,7 @@ func (w *World) lead(name string) ([]byte, error) {
 	w.mu.Unlock()
 	if !made {
 		labels := map[string]string{"io.x-k8s.kind.cluster": name}
-		w.Engine.Add(enginetest.Container{Name: name + "-lb", Image: "kindest/haproxy", Running: true, Labels: labels, Networks: []string{"kind"}, Ports: map[uint16]int{6443: plane.Port}})
+		w.Engine.Add(enginetest.Container{Name: name + "-lb", Image: "kindest/haproxy", Running: true, Labels: labels, Networks: []string{"kind"}, Ports: map[uint16]int{6443: port}})
 		w.Engine.Add(enginetest.Container{Name: name + "-control-plane", Image: "kindest/node", Running: true, Labels: labels, Networks: []string{"kind"}})
 	}
 	config, err := clientcmd.Load(plane.Kubeconfig)
@@ -361,6 +367,7 @@ func (w *World) Close() {
 	if w.Engine != nil {
 		w.Engine.Close()
 	}
+	w.MgmtFront.Close()
 	w.Mgmt.Stop()
 	w.Workload.Stop()
 }

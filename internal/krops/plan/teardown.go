@@ -460,13 +460,13 @@ func (t *teardown) providers(gone []Fact) {
 		there := Fact("controller/" + release)
 		t.add(Step{
 			ID: "uninstall-" + release, Kind: Delete, Title: "Uninstalling Helm release '" + release + "'...", Detail: []string{"from " + b.FluxNamespace},
-			Clear: gone, Takes: []Fact{there}, Moot: []Fact{there}, Deadline: uninstallTime, Tolerated: true, Forced: t.ForceKindDelete, BestEffort: t.ForceKindDelete,
+			Clear: gone, Takes: []Fact{there}, Moot: []Fact{there}, Deadline: uninstallTime, Tolerated: true, Forced: t.ForceKindDelete, BestEffort: true, Guard: guard,
 			Already: "Helm release '" + release + "' not found – skipping",
 		})
 	}
 	t.add(Step{
 		ID: "delete-secrets", Kind: Delete, Title: "Deleting the secrets of the bootstrap...",
 		Detail: []string{b.FluxNamespace + "/" + b.GithubPATSecret, b.FluxNamespace + "/" + b.SopsAgeSecret, "default/" + b.SopsAgeSecret, "capa-system/aws-credentials"},
-		Clear:  gone, Takes: []Fact{"controller/secrets"}, Moot: []Fact{"controller/secrets"}, Tolerated: true, Forced: t.ForceKindDelete, BestEffort: t.ForceKindDelete,
+		Clear:  gone, Takes: []Fact{"controller/secrets"}, Moot: []Fact{"controller/secrets"}, Tolerated: true, Forced: t.ForceKindDelete, BestEffort: true, Guard: guard,
 	})
 }

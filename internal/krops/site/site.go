@@ -26,6 +26,8 @@ type Site struct {
 	servers servers
 	found   found
 	branch  string // commit of the branch on GitHub, "" when it is not known
+
+	controllers *controllers // nil until they are looked for
 }
 
 // Options is what a site works with.
@@ -40,6 +42,9 @@ type Options struct {
 	Runner host.Runner                                       // runs the tasks of the repository
 	Github string                                            // address of the API of GitHub; "" is the public one
 	Now    func() time.Time
+
+	// MoveWrote is told of each write of the move before it is sent; nil is told of none.
+	MoveWrote func()
 
 	Version string // of the program
 	System  string // root of the file system, for tests; "" is /
@@ -65,7 +70,8 @@ var _ run.Site = (*Site)(nil)
 // New returns the site of a run.
 func New(o Options) *Site {
 	s := &Site{Options: o}
-	s.parts = []part{s.serverPart(), s.publishPart(), s.hostPart(), s.registryPart(), s.preflightPart()}
+	s.parts = []part{s.serverPart(), s.publishPart(), s.controllerPart(), s.clusterPart(), s.providerPart(), s.hostPart(), s.registryPart(), s.preflightPart(),
+		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart()}
 	return s
 }
 

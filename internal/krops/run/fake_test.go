@@ -260,6 +260,23 @@ func stories(t *testing.T) []story {
 	return append(list, story{"sweep", plan.Teardown, settings(t, config.VerbTeardown, "aws", "AWS_ONLY=1"), controlled(plan.HostUnreachable)})
 }
 
+// telling are the stories whose steps no other has; those that drive a run many
+// times do with them.
+func telling(t *testing.T) []story {
+	t.Helper()
+	return slices.DeleteFunc(stories(t), func(c story) bool {
+		switch c.settings.Environment.Name {
+		case "aws":
+			return strings.HasPrefix(c.name, "bootstrap without") || strings.HasPrefix(c.name, "bootstrap again")
+		case "local-host":
+			return strings.HasPrefix(c.name, "bootstrap that") || strings.HasPrefix(c.name, "bootstrap beside")
+		case "local-talos":
+			return strings.HasPrefix(c.name, "bootstrap")
+		}
+		return true
+	})
+}
+
 // log is a sink that keeps what it hears.
 type log struct {
 	mu     sync.Mutex

@@ -299,7 +299,7 @@ func (r *runner) waive(ctx context.Context, s plan.Step, err error) error {
 	}
 	r.world = r.world.Waive(s.ID, "it failed: "+err.Error())
 	for _, f := range s.Gives {
-		if strings.HasPrefix(string(f), "run/") {
+		if s.Kind == plan.Check && strings.HasPrefix(string(f), "run/") {
 			r.world = r.world.With(f, plan.Failed(err.Error()))
 		}
 	}
@@ -308,7 +308,10 @@ func (r *runner) waive(ctx context.Context, s plan.Step, err error) error {
 
 func warning(s plan.Step, err error) string {
 	if s.Kind == plan.Wait {
-		return err.Error()
+		if text := err.Error(); text != s.Overdue {
+			return text
+		}
+		return s.Overdue + ":" // what is there instead follows
 	}
 	return strings.TrimRight(s.Title, ".") + ": " + err.Error()
 }

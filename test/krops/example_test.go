@@ -138,7 +138,8 @@ func TestTheSiteHoldsWhatTheProgramKnowsByName(t *testing.T) {
 	for _, part := range parts {
 		needs, _, _ := unstructured.NestedSlice(part.Object, "spec", "dependsOn")
 		for _, n := range needs {
-			if m, ok := n.(map[string]any); !ok || !before[m["name"].(string)] {
+			m, _ := n.(map[string]any)
+			if name, ok := m["name"].(string); !ok || !before[name] {
 				t.Errorf("%s depends on %v, which is not written before it", part.GetName(), n)
 			}
 		}

@@ -39,7 +39,7 @@ func TestTheClientOfFluxReadsTheArtifact(t *testing.T) {
 	client := filepath.Join(t.TempDir(), "fluxclient")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", client, ".")
 	build.Dir = "fluxclient"
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the client: %v\n%s", err, text)
 	}

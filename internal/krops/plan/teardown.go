@@ -337,6 +337,14 @@ func (t *teardown) cloud() {
 		t.sweep(targets, nil)
 	}
 	t.phase = "verify"
+	if management {
+		// A file that names a cluster which is gone would stop the next bootstrap.
+		const eks = Fact("aws/eks")
+		t.add(Step{
+			ID: "forget-kubeconfig", Kind: Delete, Title: "Setting the kubeconfig of the management cluster aside...", Detail: []string{"as " + t.MgmtKubeconfig + ".old"},
+			Clear: []Fact{eks}, Takes: []Fact{ownKubeconfig}, Moot: []Fact{ownKubeconfig}, Tolerated: true, BestEffort: true,
+		})
+	}
 	t.add(Step{
 		ID: "verify", Kind: Check, Title: "Looking for what is left...", Gives: []Fact{"run/verified"}, EachRun: true, Closing: true, BestEffort: true,
 	})

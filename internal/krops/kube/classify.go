@@ -69,7 +69,9 @@ func refusal(err error, status apierrors.APIStatus) plan.Failure {
 	return plan.Unavailable
 }
 
-// Gone tells whether an error is evidence that what was asked for is not there.
+// Gone tells whether an error of [Cluster.Get], [Cluster.Patch] or [Cluster.Delete]
+// is evidence that the object is not there. Of the error of a listing it tells
+// nothing: what a server does not find then is something else, see plan.List.
 func Gone(err error) bool {
 	if err == nil {
 		return false

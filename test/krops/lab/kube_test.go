@@ -232,7 +232,7 @@ func TestD1FailuresOfARealServer(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsFrozenIsUnknown(t *testing.T) {
+func TestAServerThatWasKilledIsUnknown(t *testing.T) {
 	t.Parallel()
 	plane, c := server(t)
 	plane.Server().Kill()

@@ -58,7 +58,6 @@ func TestTheRegistryComesToRunWhateverIsFound(t *testing.T) {
 			var said []string
 
 			err := e.Run(t.Context(), registry, func(text string) { said = append(said, text) })
-
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,7 +44,7 @@ func Branch(ctx context.Context, q Question) (commit string, err error) {
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("GitHub repository or branch '%s' is unavailable at '%s' (HTTP %d)%s", q.Branch, q.Address, response.StatusCode, hint(response.StatusCode)) //nolint:staticcheck // ST1005: the documented text
+		return "", fmt.Errorf("GitHub repository or branch '%s' is unavailable at '%s' (HTTP %d)%s", q.Branch, q.Address, response.StatusCode, hint(response.StatusCode))
 	}
 	var answer struct{ Commit struct{ SHA string } }
 	if err := json.NewDecoder(io.LimitReader(response.Body, 4<<20)).Decode(&answer); err != nil {

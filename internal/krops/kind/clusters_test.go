@@ -120,7 +120,7 @@ var errCrash = errors.New("crash")
 func TestACreationThatCrashedIsReplaced(t *testing.T) {
 	t.Parallel()
 	c, s := clusters(t)
-	make := c.Make
+	library := c.Make
 	c.Make = func(context.Context, *engine.Engine, string, string, func(string)) error {
 		half := node("mgmt")
 		half.Files = nil
@@ -132,7 +132,7 @@ func TestACreationThatCrashedIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Fail(nil)
-	c.Make = make
+	c.Make = library
 	if half, err := c.HalfMade(t.Context(), "mgmt"); err != nil || !half {
 		t.Errorf("half made: %v, %v", half, err)
 	}
@@ -145,7 +145,6 @@ func TestACreationThatCrashedIsReplaced(t *testing.T) {
 	var said []string
 
 	err := c.Create(t.Context(), "mgmt", kind.Config{YAML: "b"}, func(text string) { said = append(said, text) })
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +159,9 @@ func TestACreationThatCrashedIsReplaced(t *testing.T) {
 func TestACreationThatKindTookBackLeavesNothing(t *testing.T) {
 	t.Parallel()
 	c, s := clusters(t)
-	c.Make = func(context.Context, *engine.Engine, string, string, func(string)) error { return errors.New("no image") }
+	c.Make = func(context.Context, *engine.Engine, string, string, func(string)) error {
+		return errors.New("no image")
+	}
 
 	err := c.Create(t.Context(), "mgmt", kind.Config{}, silent)
 

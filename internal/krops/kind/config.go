@@ -29,11 +29,12 @@ type File struct {
 
 // String is the whole configuration as a text: what a cluster is recognised by.
 func (c Config) String() string {
-	text := c.YAML
+	var text strings.Builder
+	text.WriteString(c.YAML)
 	for _, f := range c.Files {
-		text += "--- " + f.Path + "\n" + f.Text
+		text.WriteString("--- " + f.Path + "\n" + f.Text)
 	}
-	return text
+	return text.String()
 }
 
 // Wanted says what a cluster must be like.
@@ -99,4 +100,4 @@ func sparse(c v1alpha4.Cluster) any {
 func ContextOf(cluster string) string { return "kind-" + cluster }
 
 // Node is the name of the container of the control plane of a cluster.
-func Node(cluster string) string { return strings.Join([]string{cluster, "control-plane"}, "-") }
+func Node(cluster string) string { return cluster + "-control-plane" }

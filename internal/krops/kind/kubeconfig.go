@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -91,15 +92,9 @@ func Merge(ctx context.Context, files []string, kubeconfig []byte) (file string,
 		}
 	}
 	return file, change(ctx, file, func(have *api.Config) {
-		for key, v := range added.Clusters {
-			have.Clusters[key] = v
-		}
-		for key, v := range added.AuthInfos {
-			have.AuthInfos[key] = v
-		}
-		for key, v := range added.Contexts {
-			have.Contexts[key] = v
-		}
+		maps.Copy(have.Clusters, added.Clusters)
+		maps.Copy(have.AuthInfos, added.AuthInfos)
+		maps.Copy(have.Contexts, added.Contexts)
 		if have.CurrentContext == "" {
 			have.CurrentContext = added.CurrentContext
 		}

@@ -245,23 +245,18 @@ func (s *Site) deleteKind(ctx context.Context, _ plan.Step, v run.Voice) error {
 func (s *Site) kindHold(ctx context.Context, _ plan.Step) (string, error) {
 	kinds, err := s.kinds(ctx)
 	if err != nil {
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // the engine may answer again
 	}
 	about, ok := kinds.(stater)
 	if !ok {
 		return "", nil
 	}
 	node, state, err := about.State(ctx, s.Settings.KindCluster)
-	switch {
-	case err != nil:
-		return err.Error(), nil
-	case state == "exited" || state == "created" || state == "stopped":
-		e, err := s.engine(ctx)
-		if err != nil {
-			return err.Error(), nil
-		}
-		return "", fmt.Errorf("container %s of kind cluster '%s' is %s: start it (%s start %s), or rerun with --recreate to replace the cluster",
-			node, s.Settings.KindCluster, state, e.Name, node)
+	if err != nil {
+		return err.Error(), nil //nolint:nilerr // the engine may answer again
+	}
+	if state == "exited" || state == "created" || state == "stopped" {
+		return "", fmt.Errorf("container %s of kind cluster '%s' is %s: start it, or rerun with --recreate to replace the cluster", node, s.Settings.KindCluster, state)
 	}
 	return "", nil
 }

@@ -14,7 +14,7 @@ func (c *Cloud) Mutate(name string) {
 	case "no look at the tags of a role":
 		c.rules.foreign = func(tags, Scope) string { return "" }
 	case "no rival":
-		c.rules.rival = func(string, string, []string, Scope) string { return "" }
+		c.rules.rival = func(string, []string, Scope) string { return "" }
 	case "any tag of ownership":
 		c.rules.tagged = func(t tags, _ config.SweepTarget) bool { return len(t.owners()) > 0 }
 		c.rules.unfiltered = true

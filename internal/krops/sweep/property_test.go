@@ -3,10 +3,12 @@ package sweep_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-ops/holdfast/internal/krops/config"
 	"github.com/holdfast-ops/holdfast/internal/krops/sweep"
 	"github.com/holdfast-ops/holdfast/internal/krops/sweep/awstest"
 )
@@ -20,17 +22,28 @@ func names() *rapid.Generator[[]string] {
 		}
 		return text
 	})
-	return rapid.SliceOfNDistinct(name, 3, 3, rapid.ID)
+	return rapid.SliceOfNDistinct(name, 3, 3, rapid.ID).Filter(func(list []string) bool {
+		// Names of roles are those of one account: no two clusters have the same.
+		seen := map[string]bool{}
+		for _, name := range list {
+			for _, role := range []string{name, name + "-iam-service-role", name + "-nodes"} {
+				if seen[role] {
+					return false
+				}
+				seen[role] = true
+			}
+		}
+		return true
+	})
 }
 
 // random makes an account of two clusters and a foreigner's. A foreigner whose
 // roles have no tags leaves another trace: his network.
-func random(t *rapid.T) (*awstest.Account, sweep.Scope) {
+func random(t *rapid.T) (a *awstest.Account, scope sweep.Scope, foreigner string) {
 	list := names().Draw(t, "names")
-	a := awstest.New()
+	a = awstest.New()
 	a.Page = rapid.IntRange(1, 4).Draw(t, "page")
 	a.Looks = rapid.IntRange(1, 3).Draw(t, "looks")
-	var scope sweep.Scope
 	for i, name := range list {
 		c := awstest.Cluster{Owner: me, Region: north, Name: name, Rich: rapid.Bool().Draw(t, "rich"), Bare: rapid.Bool().Draw(t, "bare")}
 		if i == 2 {
@@ -43,12 +56,17 @@ func random(t *rapid.T) (*awstest.Account, sweep.Scope) {
 		}
 		a.AddCluster(c)
 	}
+	// A role of no cluster, whose name goes on where that of one of ours ends.
+	stray := scope.Targets[0].Cluster + "zz-app"
+	if !slices.ContainsFunc(scope.Targets, func(t config.SweepTarget) bool { return strings.HasPrefix(stray, t.Cluster+"-") }) {
+		a.AddRole(other, stray, nil)
+	}
 	scope.Bucket = bucketName
-	return a, scope
+	return a, scope, list[2]
 }
 
 // law: ours is gone, the foreigner's is as it was.
-func law(t *rapid.T, address string, a *awstest.Account, scope sweep.Scope, mutant string) error {
+func law(t *rapid.T, address string, a *awstest.Account, scope sweep.Scope, foreigner, mutant string) error {
 	foreign := a.Dump(other)
 	c := sweep.Open(options(address), north)
 	c.Mutate(mutant)
@@ -61,21 +79,32 @@ func law(t *rapid.T, address string, a *awstest.Account, scope sweep.Scope, muta
 	switch {
 	case foreign != a.Dump(other):
 		return fmt.Errorf("another's things are touched: %v", failed)
-	case failed != nil:
-		return failed
-	case len(a.Owned(me)) > 0:
-		return fmt.Errorf("left: %v", a.Owned(me))
+	}
+	// Whose these are not even people could tell: they are left. The others are not.
+	doubtful := func(name string) bool { return strings.HasPrefix(name+"-", "|role|"+foreigner+"-") }
+	left := slices.DeleteFunc(a.Owned(me), func(name string) bool {
+		return doubtful(name) || doubtful(strings.Replace(name, "|profile|", "|role|", 1))
+	})
+	if failed != nil && strings.Contains(failed.Error(), "carries no tag and could be that of cluster "+foreigner) {
+		failed = nil
+	}
+	if failed != nil || len(left) > 0 {
+		return fmt.Errorf("left: %v: %w", left, failed)
 	}
 	return nil
 }
 
 func TestAnotherIsNeverTouched(t *testing.T) {
 	t.Parallel()
+	runs, most := 0, 25 // an account takes a few hundred calls
 	rapid.Check(t, func(r *rapid.T) {
-		a, scope := random(r)
+		if runs++; runs > most {
+			return
+		}
+		a, scope, foreigner := random(r)
 		address, closed := a.Listen()
 		defer closed()
-		if err := law(r, address, a, scope, ""); err != nil {
+		if err := law(r, address, a, scope, foreigner, ""); err != nil {
 			r.Fatal(err)
 		}
 	})
@@ -89,10 +118,10 @@ func TestTheLawNoticesEachMutant(t *testing.T) {
 			t.Parallel()
 			for seed := range 60 {
 				example := rapid.Custom(func(r *rapid.T) error {
-					a, scope := random(r)
+					a, scope, foreigner := random(r)
 					address, closed := a.Listen()
 					defer closed()
-					return law(r, address, a, scope, mutant)
+					return law(r, address, a, scope, foreigner, mutant)
 				})
 				if example.Example(seed) != nil {
 					return

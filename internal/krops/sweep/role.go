@@ -28,10 +28,10 @@ func (c *Cloud) iam(ctx context.Context) (*iam.Client, error) {
 	return r.identity, nil
 }
 
-// identity is a role or a user that goes.
+// identity is a role, a user, or an instance profile without a role that goes.
 type identity struct {
+	kind string // role, user, instance profile
 	name string
-	user bool
 }
 
 // identities are all roles and users of the scope that are there. What cannot be
@@ -63,13 +63,16 @@ func (c *Cloud) identities(ctx context.Context, s Scope) (found []identity, fail
 		}
 	}
 	for _, name := range names {
-		found = append(found, identity{name: name})
+		found = append(found, identity{"role", name})
 	}
+	profiles, failed := c.emptyProfiles(ctx, client, s)
+	found = append(found, profiles...)
+	failures = append(failures, failed...)
 	for _, user := range s.Users {
 		_, err := call(ctx, c, client.GetUser, &iam.GetUserInput{UserName: &user})
 		switch {
 		case err == nil:
-			found = append(found, identity{user, true})
+			found = append(found, identity{"user", user})
 		case !coded(err, noEntity):
 			failures = append(failures, fmt.Errorf("IAM user %s: %w", user, err))
 		}
@@ -129,24 +132,41 @@ func (c *Cloud) claimed(ctx context.Context, client *iam.Client, s Scope, all []
 	failures = append(failures, failed...)
 	for _, role := range all {
 		t, ok := labels[role]
-		if !ok {
-			continue
-		}
-		for _, target := range s.Targets {
-			if c.rules.role(role, target.Cluster) && c.ourRole(role, t, target, others, s) && (len(t.owners()) > 0 || len(failed) == 0) {
+		switch {
+		case !ok || c.rules.foreign(t, s) != "":
+		case len(t.owners()) > 0:
+			names = append(names, role)
+		case len(failed) > 0: // who else there is is not known
+		default:
+			switch whose, doubt := c.untagged(role, others, s); {
+			case doubt != "":
+				failures = append(failures, fmt.Errorf("IAM role %s carries no tag and could be that of cluster %s: left alone; delete it, or name it in global-iam-roles", role, doubt))
+			case whose:
 				names = append(names, role)
-				break
 			}
 		}
 	}
 	return names, failures
 }
 
-func (c *Cloud) ourRole(role string, t tags, target config.SweepTarget, others []string, s Scope) bool {
-	if c.rules.foreign(t, s) != "" {
-		return false
+// untagged tells whether a role without tags is ours by its name. One that fits
+// the longer name of another cluster is of that one; doubt is a cluster with a
+// shorter name that it fits too.
+func (c *Cloud) untagged(role string, others []string, s Scope) (whose bool, doubt string) {
+	longest := ""
+	for _, t := range s.Targets {
+		if c.rules.role(role, t.Cluster) && len(t.Cluster) > len(longest) {
+			longest = t.Cluster
+		}
 	}
-	return len(t.owners()) > 0 || c.rules.rival(role, target.Cluster, others, s) == ""
+	rival := c.rules.rival(role, others, s)
+	switch {
+	case rival == "":
+		return true, ""
+	case len(rival) > len(longest):
+		return false, ""
+	}
+	return false, rival
 }
 
 func (c *Cloud) roleTags(ctx context.Context, client *iam.Client, role string) (tags, error) {
@@ -162,6 +182,46 @@ func (c *Cloud) roleTags(ctx context.Context, client *iam.Client, role string) (
 		return more(out.IsTruncated, out.Marker), nil
 	})
 	return t, err
+}
+
+// emptyProfiles are the instance profiles that have lost their role and have a name
+// of ours: a sweep that ended between the two halves of their removal leaves them.
+func (c *Cloud) emptyProfiles(ctx context.Context, client *iam.Client, s Scope) (found []identity, failures []error) {
+	var names []string
+	err := pages(func(mark *string) (*string, error) {
+		out, err := call(ctx, c, client.ListInstanceProfiles, &iam.ListInstanceProfilesInput{Marker: mark})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range out.InstanceProfiles {
+			if len(p.Roles) == 0 {
+				names = append(names, aws.ToString(p.InstanceProfileName))
+			}
+		}
+		return more(out.IsTruncated, out.Marker), nil
+	})
+	if err != nil {
+		return nil, []error{fmt.Errorf("IAM instance profiles: %w", err)}
+	}
+	fits := func(name string) bool {
+		return slices.ContainsFunc(s.Targets, func(t config.SweepTarget) bool { return c.rules.role(name, t.Cluster) })
+	}
+	var others []string
+	for _, name := range names {
+		if fits(name) && others == nil {
+			if others, failures = c.clustersSeen(ctx, s); len(failures) > 0 {
+				return nil, failures
+			}
+		}
+		whose := slices.Contains(s.Roles, name)
+		if !whose && fits(name) {
+			whose, _ = c.untagged(name, others, s)
+		}
+		if whose {
+			found = append(found, identity{"instance profile", name})
+		}
+	}
+	return found, nil
 }
 
 // clustersSeen are the clusters whose networks are in the regions of the scope.
@@ -201,11 +261,7 @@ func (c *Cloud) lookIdentities(ctx context.Context, s Scope) Found {
 	list, failures := c.identities(ctx, s)
 	found := Found{Failures: failures}
 	for _, i := range list {
-		kind := "IAM role"
-		if i.user {
-			kind = "IAM user"
-		}
-		found.Items = append(found.Items, Item{Kind: kind, ID: i.name})
+		found.Items = append(found.Items, Item{Kind: "IAM " + i.kind, ID: i.name})
 	}
 	return found
 }
@@ -221,12 +277,9 @@ func (c *Cloud) sweepIdentities(ctx context.Context, s Scope, v Voice) error {
 	}
 	wrong := failures
 	for _, i := range list {
-		kind, remove := "role", c.removeRole
-		if i.user {
-			kind, remove = "user", c.removeUser
-		}
-		v.Detail("deleting IAM %s %s", kind, i.name)
-		if err := c.until(ctx, c.o.Budgets.Identity, "IAM "+kind+" "+i.name, func(ctx context.Context) (string, error) {
+		remove := map[string]func(context.Context, *iam.Client, string) error{"role": c.removeRole, "user": c.removeUser, "instance profile": c.removeProfile}[i.kind]
+		v.Detail("deleting IAM %s %s", i.kind, i.name)
+		if err := c.until(ctx, c.o.Budgets.Identity, "IAM "+i.kind+" "+i.name, func(ctx context.Context) (string, error) {
 			err := remove(ctx, client, i.name)
 			if coded(err, deleteConflict, "ConcurrentModification", "EntityTemporarilyUnmodifiable") {
 				// IAM is slow to see what was done a moment ago.
@@ -234,10 +287,10 @@ func (c *Cloud) sweepIdentities(ctx context.Context, s Scope, v Voice) error {
 			}
 			return "", err
 		}); err != nil {
-			wrong = append(wrong, fmt.Errorf("IAM %s %s: %w", kind, i.name, err))
+			wrong = append(wrong, fmt.Errorf("IAM %s %s: %w", i.kind, i.name, err))
 			continue
 		}
-		v.Done("IAM %s %s deleted", kind, i.name)
+		v.Done("IAM %s %s deleted", i.kind, i.name)
 	}
 	return errors.Join(wrong...)
 }
@@ -271,6 +324,14 @@ func all[T any](list func(mark *string, each func(T)) (*string, error), remove f
 	}
 }
 
+func (c *Cloud) removeProfile(ctx context.Context, client *iam.Client, name string) error {
+	_, err := call(ctx, c, client.DeleteInstanceProfile, &iam.DeleteInstanceProfileInput{InstanceProfileName: &name})
+	if coded(err, noEntity) {
+		return nil
+	}
+	return err
+}
+
 func (c *Cloud) removeRole(ctx context.Context, client *iam.Client, name string) error {
 	return steps(
 		all(func(mark *string, each func(string)) (*string, error) {
@@ -300,8 +361,7 @@ func (c *Cloud) removeRole(ctx context.Context, client *iam.Client, name string)
 			if err != nil && !coded(err, noEntity) {
 				return err
 			}
-			_, err = call(ctx, c, client.DeleteInstanceProfile, &iam.DeleteInstanceProfileInput{InstanceProfileName: &profile})
-			return err
+			return c.removeProfile(ctx, client, profile)
 		}),
 		all(func(mark *string, each func(string)) (*string, error) {
 			out, err := call(ctx, c, client.ListRolePolicies, &iam.ListRolePoliciesInput{RoleName: &name, Marker: mark})

@@ -79,8 +79,8 @@ type rules struct {
 	role func(name, cluster string) bool
 	// foreign names a cluster outside the scope that has a claim on a resource.
 	foreign func(t tags, s Scope) string
-	// rival names a cluster outside the scope that a name fits better.
-	rival func(name, cluster string, clusters []string, s Scope) string
+	// rival names a cluster outside the scope that the name of a role fits too.
+	rival func(name string, clusters []string, s Scope) string
 	// unfiltered asks AWS for more than what is ours; it is always off.
 	unfiltered bool
 }
@@ -122,13 +122,13 @@ func foreign(t tags, s Scope) string {
 	return slices.Min(names)
 }
 
-// rival: of two clusters whose names both begin a name, the longer one has it.
-func rival(name, cluster string, clusters []string, s Scope) string {
-	fits := ours().role
+// rival is the cluster with the longest name, of those outside the scope.
+func rival(name string, clusters []string, s Scope) string {
+	longest, fits := "", ours().role
 	for _, other := range clusters {
-		if len(other) > len(cluster) && !s.has(other) && fits(name, other) {
-			return other
+		if len(other) > len(longest) && !s.has(other) && fits(name, other) {
+			longest = other
 		}
 	}
-	return ""
+	return longest
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 )
 
 // removeUser removes all a user may have, and the user. AWS refuses to delete one
@@ -21,6 +22,7 @@ func (c *Cloud) removeUser(ctx context.Context, client *iam.Client, name string)
 		c.userSSHKeys(ctx, client, name),
 		c.userServiceCredentials(ctx, client, name),
 		c.userDevices(ctx, client, name),
+		c.looseDevice(ctx, client, name),
 		c.userGroups(ctx, client, name),
 		c.userAttachedPolicies(ctx, client, name),
 		c.userPolicies(ctx, client, name),
@@ -111,6 +113,26 @@ func (c *Cloud) userDevices(ctx context.Context, client *iam.Client, name string
 			return err
 		}
 		_, err = call(ctx, c, client.DeleteVirtualMFADevice, &iam.DeleteVirtualMFADeviceInput{SerialNumber: &serial})
+		return err
+	})
+}
+
+// looseDevice removes the virtual device that has the name of the user and is with
+// nobody: a sweep that ended between the two halves of its removal leaves it.
+func (c *Cloud) looseDevice(ctx context.Context, client *iam.Client, name string) func() error {
+	return all(func(mark *string, each func(string)) (*string, error) {
+		out, err := call(ctx, c, client.ListVirtualMFADevices, &iam.ListVirtualMFADevicesInput{AssignmentStatus: iamtypes.AssignmentStatusTypeUnassigned, Marker: mark})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range out.VirtualMFADevices {
+			if serial := aws.ToString(d.SerialNumber); d.User == nil && strings.HasSuffix(serial, ":mfa/"+name) {
+				each(serial)
+			}
+		}
+		return more(out.IsTruncated, out.Marker), nil
+	}, func(serial string) error {
+		_, err := call(ctx, c, client.DeleteVirtualMFADevice, &iam.DeleteVirtualMFADeviceInput{SerialNumber: &serial})
 		return err
 	})
 }

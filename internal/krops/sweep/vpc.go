@@ -48,13 +48,43 @@ func (c *Cloud) vpcs(ctx context.Context, t config.SweepTarget) ([]ec2types.Vpc,
 	return found, r, err
 }
 
+// loose are the internet gateways of a target that are in no VPC any more: a sweep
+// that ended between the two halves of their removal leaves them.
+func (c *Cloud) loose(ctx context.Context, t config.SweepTarget) ([]string, *region, error) {
+	r, err := c.in(ctx, t.Region)
+	if err != nil {
+		return nil, nil, err
+	}
+	var ids []string
+	err = pages(func(mark *string) (*string, error) {
+		out, err := call(ctx, c, r.ec2.DescribeInternetGateways, &ec2.DescribeInternetGatewaysInput{Filters: c.rules.filter(t), NextToken: mark})
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range out.InternetGateways {
+			if len(g.Attachments) == 0 && c.rules.tagged(tagsOf(g.Tags), t) {
+				ids = append(ids, aws.ToString(g.InternetGatewayId))
+			}
+		}
+		return out.NextToken, nil
+	})
+	return ids, r, err
+}
+
 func (c *Cloud) lookVPCs(ctx context.Context, t config.SweepTarget) Found {
 	list, _, err := c.vpcs(ctx, t)
 	var items []Item
 	for _, vpc := range list {
 		items = append(items, Item{Kind: "VPC", Region: t.Region, ID: aws.ToString(vpc.VpcId), Note: t.Cluster})
 	}
-	return listed(items, "VPCs", t, err)
+	found := listed(items, "VPCs", t, err)
+	gateways, _, err := c.loose(ctx, t)
+	items = nil
+	for _, id := range gateways {
+		items = append(items, Item{Kind: "internet gateway", Region: t.Region, ID: id, Note: t.Cluster})
+	}
+	found.add(listed(items, "internet gateways", t, err))
+	return found
 }
 
 func (c *Cloud) sweepVPCs(ctx context.Context, t config.SweepTarget, s Scope, v Voice) error {
@@ -78,6 +108,16 @@ func (c *Cloud) sweepVPCs(ctx context.Context, t config.SweepTarget, s Scope, v 
 			continue
 		}
 		v.Done("VPC %s deleted in %s", n.id, t.Region)
+	}
+	gateways, r, err := c.loose(ctx, t)
+	if err != nil {
+		wrong = append(wrong, fmt.Errorf("[%s] internet gateways of %s: %w", t.Region, t.Cluster, err))
+	}
+	for _, id := range gateways {
+		_, err := call(ctx, c, r.ec2.DeleteInternetGateway, &ec2.DeleteInternetGatewayInput{InternetGatewayId: &id})
+		if err != nil && !coded(err, gone()...) {
+			wrong = append(wrong, fmt.Errorf("[%s] delete internet gateway %s: %w", t.Region, id, err))
+		}
 	}
 	return errors.Join(wrong...)
 }

@@ -224,6 +224,22 @@ func (a *Account) Thing(kind, id string) *Thing {
 	return nil
 }
 
+// Remove takes things of a kind out of the account, wherever they are.
+func (a *Account) Remove(kind, id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.things {
+		if t.Kind == kind && t.ID == id {
+			a.vanish(t)
+		}
+	}
+	for _, t := range a.things {
+		if t.Kind == "eip" && kind == "eni" && t.Refs["eni"] == id {
+			delete(t.Refs, "eni")
+		}
+	}
+}
+
 // Calls lists the calls so far, like "ec2:DescribeVpcs".
 func (a *Account) Calls() []string {
 	a.mu.Lock()

@@ -16,6 +16,7 @@ type Cluster struct {
 	Tags   map[string]string // on everything that takes tags
 	Bare   bool              // roles carry no tags
 	Rich   bool              // with all that holds a network
+	Idle   bool              // without EKS and RDS
 }
 
 // AddCluster makes all that a cluster has in an account.
@@ -30,6 +31,7 @@ func (a *Account) AddCluster(c Cluster) {
 	preset(&c.EKS, "default_"+c.Name+"-control-plane")
 	preset(&c.RDS, "krops-"+c.Name+"-db")
 	preset(&c.Bucket, "krops-"+a.ID+"-"+c.Name+"-data")
+	none := map[string]string{}
 	labels := map[string]string{"sigs.k8s.io/cluster-api-provider-aws/cluster/" + c.Name: "owned"}
 	for k, v := range c.Tags {
 		labels[k] = v
@@ -44,10 +46,11 @@ func (a *Account) AddCluster(c Cluster) {
 		}
 		return a.add(t)
 	}
-	none := map[string]string{}
-
-	thing(Thing{Kind: "cluster", ID: c.EKS, State: "ACTIVE"})
-	for i := range 2 {
+	if !c.Idle {
+		thing(Thing{Kind: "cluster", ID: c.EKS, State: "ACTIVE"})
+		thing(Thing{Kind: "db", ID: c.RDS, State: "available", Tags: none})
+	}
+	for i := 0; i < 2 && !c.Idle; i++ {
 		thing(Thing{Kind: "nodegroup", ID: fmt.Sprintf("%s/pool-%d", c.EKS, i), State: "ACTIVE", Refs: map[string]string{"cluster": c.EKS}})
 	}
 	vpc := thing(Thing{Kind: "vpc", State: "available"}).ID
@@ -82,9 +85,10 @@ func (a *Account) AddCluster(c Cluster) {
 		nat := in(Thing{Kind: "nat", State: "available", Refs: map[string]string{"subnet": subnets[i], "eip": eip.ID}})
 		eip.Refs["eni"] = interfaceOf(nat.ID, subnets[i], "Interface for NAT Gateway "+nat.ID).ID
 	}
-	interfaceOf(c.EKS, subnets[0], "Amazon EKS "+c.EKS)
-	thing(Thing{Kind: "db", ID: c.RDS, State: "available", Tags: none})
-	interfaceOf(c.RDS, subnets[1], "RDSNetworkInterface")
+	if !c.Idle {
+		interfaceOf(c.EKS, subnets[0], "Amazon EKS "+c.EKS)
+		interfaceOf(c.RDS, subnets[1], "RDSNetworkInterface")
+	}
 	if c.Rich {
 		in(Thing{Kind: "eigw"})
 		in(Thing{Kind: "acl", Refs: map[string]string{"default": "false"}, Tags: none})

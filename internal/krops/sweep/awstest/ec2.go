@@ -3,7 +3,6 @@ package awstest
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,16 +141,27 @@ func (c *request) filtered(t *Thing, prefix string) bool {
 			have = []string{"vpc"}
 		}
 		if !slices.ContainsFunc(c.list(at+".Value"), func(want string) bool {
-			pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(want))
-			return slices.ContainsFunc(have, func(h string) bool {
-				ok, _ := regexp.MatchString("^"+pattern+"$", h)
-				return ok
-			})
+			return slices.ContainsFunc(have, func(h string) bool { return like(h, want) })
 		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// like compares as the filters of EC2 do: * is any text.
+func like(text, pattern string) bool {
+	begin, rest, any := strings.Cut(pattern, "*")
+	if !any {
+		return text == pattern
+	}
+	text, ok := strings.CutPrefix(text, begin)
+	for i := 0; ok && i <= len(text); i++ {
+		if like(text[i:], rest) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *request) describe(kind, set, filters string, show func(*Thing) el) func() {

@@ -53,7 +53,11 @@ func (c *request) iam() func() {
 	case "ListRoleTags":
 		return c.roleTags
 	case "ListInstanceProfilesForRole":
+		return c.profilesOfRole
+	case "ListInstanceProfiles":
 		return c.profiles
+	case "ListVirtualMFADevices":
+		return c.devices
 	case "RemoveRoleFromInstanceProfile":
 		return func() {
 			if t := c.entity("profile", c.form.Get("InstanceProfileName")); t != nil {
@@ -122,7 +126,15 @@ func (c *request) roleTags() {
 	c.page("Tags", items, next)
 }
 
-func (c *request) profiles() {
+func profileXML(t *Thing) el {
+	roles := e("Roles")
+	if r := t.Refs["role"]; r != "" {
+		roles.kids = append(roles.kids, e("member", e("RoleName", r), e("Path", "/"), e("RoleId", "AROA"), e("Arn", "arn"), e("CreateDate", t.Made.Format(time.RFC3339))))
+	}
+	return e("", e("InstanceProfileName", t.ID), e("Path", "/"), e("InstanceProfileId", "AIPA"), e("Arn", "arn"), e("CreateDate", t.Made.Format(time.RFC3339)), roles)
+}
+
+func (c *request) profilesOfRole() {
 	role := c.form.Get("RoleName")
 	if c.entity("role", role) == nil {
 		return
@@ -130,10 +142,34 @@ func (c *request) profiles() {
 	var items []el
 	for _, t := range c.all("", "profile") {
 		if t.Refs["role"] == role {
-			items = append(items, e("", e("InstanceProfileName", t.ID), e("Path", "/"), e("InstanceProfileId", "AIPA"), e("Arn", "arn"), e("CreateDate", t.Made.Format(time.RFC3339)), e("Roles")))
+			items = append(items, profileXML(t))
 		}
 	}
 	c.page("InstanceProfiles", items, "")
+}
+
+func (c *request) profiles() {
+	page, next := paged(c.all("", "profile"), id, c.form.Get("Marker"), c.Page)
+	var items []el
+	for _, t := range page {
+		items = append(items, profileXML(t))
+	}
+	c.page("InstanceProfiles", items, next)
+}
+
+func (c *request) devices() {
+	var list []*Thing
+	for _, t := range c.all("", "mfa") {
+		if c.form.Get("AssignmentStatus") != "Unassigned" || t.Refs["user"] == "" {
+			list = append(list, t)
+		}
+	}
+	page, next := paged(list, id, c.form.Get("Marker"), c.Page)
+	var items []el
+	for _, t := range page {
+		items = append(items, e("", e("SerialNumber", t.ID)))
+	}
+	c.page("VirtualMFADevices", items, next)
 }
 
 func (c *request) holdings(h holding) {

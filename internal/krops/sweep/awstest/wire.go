@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -200,25 +199,25 @@ func (c *request) json(value any) {
 	_, _ = c.out.Write(text)
 }
 
-// list reads a list of a form: its values, or what is below each of them.
+// list reads a list of a form: its values, or "" for those that are made of parts.
 func (c *request) list(prefix string) []string {
 	var found []string
 	for i := 1; ; i++ {
 		key := prefix + "." + strconv.Itoa(i)
-		if !slices.ContainsFunc(sortedKeys(c.form), func(k string) bool { return k == key || strings.HasPrefix(k, key+".") }) {
+		if _, ok := c.form[key]; !ok && !c.below(key+".") {
 			return found
 		}
 		found = append(found, c.form.Get(key))
 	}
 }
 
-func sortedKeys(v url.Values) []string {
-	keys := make([]string, 0, len(v))
-	for k := range v {
-		keys = append(keys, k)
+func (c *request) below(prefix string) bool {
+	for key := range c.form {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
 	}
-	slices.Sort(keys)
-	return keys
+	return false
 }
 
 // paged cuts one page out of things that are in the order of their names. The mark

@@ -251,6 +251,9 @@ func (t *teardown) clusters(which Fact, say wording) {
 			t.deletion(name)
 		}
 	}
+	if slices.ContainsFunc(t.world.Facts(), func(f Fact) bool { return strings.HasPrefix(string(f), "deleting/") }) {
+		say.none = say.gone // there were some in this run
+	}
 	t.add(Step{
 		ID: "wait-clusters", Kind: Wait, Title: "Waiting until the CAPI clusters are deleted...", Waits: say.waits,
 		Needs: []Fact{listed}, Takes: []Fact{which}, Deadline: time.Duration(t.ClusterTimeout) * time.Second, Every: clustersEvery, BestEffort: t.ForceKindDelete,

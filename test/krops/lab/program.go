@@ -90,19 +90,41 @@ func (w *World) Krops(tb testing.TB, env map[string]string, args ...string) Run 
 // Begin starts the program; the function that it returns waits until it has ended.
 func (w *World) Begin(tb testing.TB, env map[string]string, args ...string) (*os.Process, func() Run) {
 	tb.Helper()
-	self, err := os.Executable()
+	process, wait, err := w.Execute(tb.Context(), env, args...)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return process, func() Run {
+		tb.Helper()
+		r, err := wait()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return r
+	}
+}
+
+// runTime is how long a run may take at most.
+const runTime = 5 * time.Minute
+
+// Execute is [World.Begin] outside of a test.
+func (w *World) Execute(ctx context.Context, env map[string]string, args ...string) (*os.Process, func() (Run, error), error) {
+	self := w.Program
+	if self == "" {
+		var err error
+		if self, err = os.Executable(); err != nil {
+			return nil, nil, err
+		}
+	}
 	events, err := os.CreateTemp(w.Dir, "events-")
 	if err != nil {
-		tb.Fatal(err)
+		return nil, nil, err
 	}
 	w.mu.Lock()
 	w.events = events.Name()
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
-	cmd := exec.CommandContext(ctx, self, args...)
+	limited, cancel := context.WithTimeout(ctx, runTime)
+	cmd := exec.CommandContext(limited, self, args...)
 	cmd.Dir, cmd.Env = w.Repository, append(w.Env(env), EventsEnv+"="+events.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	var out, stderr bytes.Buffer
@@ -112,30 +134,28 @@ func (w *World) Begin(tb testing.TB, env map[string]string, args ...string) (*os
 	spawn() <- func() { started <- cmd.Start() }
 	if err := <-started; err != nil {
 		cancel()
-		tb.Fatal(err)
+		return nil, nil, errors.Join(err, events.Close())
 	}
-	return cmd.Process, func() Run {
+	return cmd.Process, func() (Run, error) {
 		defer cancel()
 		err := cmd.Wait()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
-			tb.Fatal(err)
+			return Run{}, err
 		}
-		if ctx.Err() != nil && tb.Context().Err() == nil {
-			tb.Errorf("krops-bootstrap %s does not end", strings.Join(args, " "))
-		}
-		text, err := os.ReadFile(events.Name())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		r := Run{Args: args, Code: cmd.ProcessState.ExitCode(), Out: out.String(), Err: stderr.String(), Took: time.Since(began), CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
-		r.Events = strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' })
+		r := Run{Args: args, Code: cmd.ProcessState.ExitCode(), Out: out.String(), Err: stderr.String(), Took: time.Since(began)}
+		r.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok {
 			r.Killed = s.Signaled() && s.Signal() == syscall.SIGKILL && env[DieEnv] != ""
 		}
 		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 			r.Memory = usage.Maxrss << 10
 		}
-		return r
-	}
+		if limited.Err() != nil && ctx.Err() == nil {
+			return r, fmt.Errorf("it does not end: %s", r)
+		}
+		text, err := os.ReadFile(events.Name())
+		r.Events = strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' })
+		return r, errors.Join(err, events.Close())
+	}, nil
 }

@@ -10,7 +10,8 @@ import (
 
 // Facts that more than one step speaks of.
 const (
-	kindCluster    = Fact("host/kind-cluster")
+	kindCluster = Fact("host/kind-cluster")
+
 	registry       = Fact("host/registry")
 	registryReady  = Fact("host/registry-ready")
 	mgmtKubeconfig = Fact("host/mgmt-kubeconfig")
@@ -142,6 +143,11 @@ func (b *builder) kind() {
 		Overdue: fmt.Sprintf("existing kind cluster '%s' is not healthy (context unreachable or nodes not Ready within %vs); rerun with --recreate to replace it",
 			b.KindCluster, readyBudget.Seconds()),
 		Already: fmt.Sprintf("Existing cluster '%s' is healthy; continuing.", b.KindCluster),
+	})
+	b.add(Step{
+		ID: "kind-context", Kind: Change, Title: fmt.Sprintf("Adding the context of kind cluster '%s' to the kubeconfig of the caller...", b.KindCluster),
+		Detail: []string{"the current context stays what it is"},
+		Needs:  []Fact{sourceReady}, Gives: []Fact{"source/context"}, Source: true, Tolerated: true,
 	})
 	if task := b.Environment.PostKindCreateTask; task != "" {
 		b.add(Step{

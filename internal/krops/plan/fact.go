@@ -28,6 +28,7 @@ func Glossary() []Term {
 		{"host/mgmt-containers", "The engine lists containers whose names begin with mgmt-container-prefix."},
 		{"host/containers/*", "The engine lists containers of that workload cluster."},
 
+		{"source/context", "The kubeconfig of the caller has the context of the kind cluster, and it leads there."},
 		{"source/nodes-ready", "Every node of the kind cluster is Ready."},
 		{"source/registry-config", "ConfigMap kube-system/local-registry-config names the registry."},
 		{"source/artifact", "The artifact in the registry is that of the checkout."},

@@ -50,11 +50,13 @@ func (s *Site) hostPart() part {
 		facts: map[string]func(context.Context, plan.Fact) plan.Presence{
 			"host/kind-cluster":    s.kindCluster,
 			"host/mgmt-kubeconfig": s.mgmtKubeconfig,
+			"source/context":       s.context,
 			"host/mgmt-containers": s.mgmtContainers,
 			"host/containers/*":    s.workloadContainers,
 		},
 		steps: map[string]func(context.Context, plan.Step, run.Voice) error{
 			"create-kind":                  s.createKind,
+			"kind-context":                 s.addContext,
 			"recreate-kind":                s.deleteKind,
 			"delete-kind":                  s.deleteKind,
 			"post-kind-create-task":        s.hook,
@@ -183,7 +185,32 @@ func (s *Site) createKind(ctx context.Context, _ plan.Step, v run.Voice) error {
 	if err := kinds.Create(ctx, s.Settings.KindCluster, c, func(text string) { v.Detail("%s", text) }); err != nil {
 		return err
 	}
-	if err := s.join(ctx); err != nil {
+	return s.join(ctx)
+}
+
+// context tells whether the caller reaches the kind cluster with kubectl.
+func (s *Site) context(ctx context.Context, _ plan.Fact) plan.Presence {
+	kinds, err := s.kinds(ctx)
+	if err != nil {
+		return plan.Failed(err.Error())
+	}
+	kubeconfig, err := kinds.Kubeconfig(ctx, s.Settings.KindCluster, s.Settings.Toolbox)
+	if err != nil {
+		return plan.Failed(err.Error())
+	}
+	has, err := kind.HasContext(s.kubeconfigs(), s.Settings.KindCluster, kubeconfig)
+	switch {
+	case err != nil:
+		return plan.Failed(err.Error())
+	case !has:
+		return plan.Absent("no kubeconfig of the caller has it, or it leads elsewhere")
+	}
+	return plan.Present()
+}
+
+func (s *Site) addContext(ctx context.Context, _ plan.Step, v run.Voice) error {
+	kinds, err := s.kinds(ctx)
+	if err != nil {
 		return err
 	}
 	return s.exportContext(ctx, kinds, v)

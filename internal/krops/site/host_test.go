@@ -247,9 +247,17 @@ func TestACreatedClusterIsAnnouncedToTheCaller(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, made)
 		}
 	}
-	if diff := cmp.Diff([]string{"  nodes are prepared", "  context kind-mgmt is in " + p.dir + "/.kube/config"}, p.voice.lines); diff != "" {
+	if diff := cmp.Diff([]string{"  nodes are prepared"}, p.voice.lines); diff != "" {
 		t.Error(diff)
 	}
+	p.expect(s, "source/context", "gone")
+	if err := p.do(s, "kind-context"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"  context kind-mgmt is in " + p.dir + "/.kube/config"}, p.voice.lines); diff != "" {
+		t.Error(diff)
+	}
+	p.expect(s, "source/context", "there")
 	text, err := os.ReadFile(p.dir + "/.kube/config")
 	if err != nil || !strings.Contains(string(text), "current-context: mine\n") || !strings.Contains(string(text), "name: kind-mgmt\n") {
 		t.Errorf("%s, %v", text, err)
@@ -290,7 +298,7 @@ func TestD21C29InTheToolboxTheContainerJoinsTheNetworkOfKind(t *testing.T) {
 		t.Error("it did not join")
 	}
 	delete(p.kinds.clusters, "mgmt")
-	if err := p.do(s, "create-kind"); err != nil || !slices.Contains(p.kinds.asked, "mgmt") {
+	if err := errors.Join(p.do(s, "create-kind"), p.do(s, "kind-context")); err != nil || !slices.Contains(p.kinds.asked, "mgmt") {
 		t.Errorf("%v, internal kubeconfigs of %q", err, p.kinds.asked)
 	}
 	info, err := os.Stat(p.dir + "/kube/kind.yaml")

@@ -71,7 +71,8 @@ var _ run.Site = (*Site)(nil)
 func New(o Options) *Site {
 	s := &Site{Options: o}
 	s.parts = []part{s.serverPart(), s.publishPart(), s.controllerPart(), s.clusterPart(), s.providerPart(), s.hostPart(), s.registryPart(), s.preflightPart(),
-		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart()}
+		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart(),
+		s.fluxPart(), s.metadataPart(), s.secretPart(), s.watchPart()}
 	return s
 }
 

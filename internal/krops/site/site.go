@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/krops/engine"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
+	"github.com/holdfast-ops/holdfast/internal/krops/sweep"
 )
 
 // A Site is the site of one run. It is used by one goroutine.
@@ -28,6 +29,9 @@ type Site struct {
 	branch  string // commit of the branch on GitHub, "" when it is not known
 
 	controllers *controllers // nil until they are looked for
+
+	cloud *sweep.Cloud // nil until AWS is asked
+	swept bool         // a sweep has begun
 }
 
 // Options is what a site works with.
@@ -41,6 +45,7 @@ type Options struct {
 	Engine func(ctx context.Context) (*engine.Engine, error) // nil: looks for one, see engine.Detect
 	Runner host.Runner                                       // runs the tasks of the repository
 	Github string                                            // address of the API of GitHub; "" is the public one
+	AWS    sweep.Options                                     // how AWS is reached
 	Now    func() time.Time
 
 	// MoveWrote is told of each write of the move before it is sent; nil is told of none.
@@ -71,7 +76,7 @@ var _ run.Site = (*Site)(nil)
 func New(o Options) *Site {
 	s := &Site{Options: o}
 	s.parts = []part{s.serverPart(), s.publishPart(), s.controllerPart(), s.clusterPart(), s.providerPart(), s.hostPart(), s.registryPart(), s.preflightPart(),
-		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart(),
+		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart(), s.filePart(), s.sweepPart(),
 		s.fluxPart(), s.metadataPart(), s.secretPart(), s.watchPart()}
 	return s
 }

@@ -57,6 +57,7 @@ type Settings struct {
 	OrphanMinAge    int
 	OrphanReport    string
 	StepSummary     string
+	OrphanSummary   bool
 
 	profile string // KROPS_PROFILE
 	config  string // BOOTSTRAP_CONFIG
@@ -124,6 +125,7 @@ func (s *Settings) variables(v *variables) {
 	v.number(&s.OrphanMinAge, "ORPHAN_MIN_AGE_HOURS", "6", "Resources younger than so many hours are recent, no orphans.", "must be a number of hours", 0, math.MaxInt32).of(VerbOrphans)
 	v.text(&s.OrphanReport, "ORPHAN_REPORT_JSON", "none", "File to write the report to as JSON.").of(VerbOrphans)
 	v.text(&s.StepSummary, "GITHUB_STEP_SUMMARY", "none", "File to append the report to.").of(VerbOrphans)
+	v.gate(&s.OrphanSummary, "ORPHAN_STEP_SUMMARY", "1", "Any other value than 1 leaves the step summary alone: for a workflow that adds the output to it by itself.").of(VerbOrphans)
 	v.text(&s.home, "HOME", "none", "Where `.kube` is.").of(lifecycle...)
 }
 
@@ -153,7 +155,7 @@ func (f *File) Resolve(verb Verb, profile string, env Lookup) (*Settings, error)
 		GithubUser: "git", AgeKeyFile: "age.agekey", OCIRepository: "krops", OCITag: "latest",
 		Pivot: true, ReadyTimeout: e.MgmtReadyTimeout, PollInterval: 10,
 		Run:            Run{Kind: "manual", ttl: 86400},
-		ClusterTimeout: 1200, ProviderTimeout: 300, OrphanMinAge: 6,
+		ClusterTimeout: 1200, ProviderTimeout: 300, OrphanMinAge: 6, OrphanSummary: true,
 	}
 	v := &variables{}
 	s.variables(v)

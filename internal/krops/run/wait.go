@@ -42,7 +42,7 @@ func (r *runner) wait(ctx context.Context, s plan.Step) error {
 		if looks == 0 {
 			stop = r.Site.Follow(ctx, s, r.voice(s))
 		}
-		why, hopeless := r.Site.Hold(ctx, s)
+		why, hopeless := r.hold(ctx, s)
 		if hopeless != nil && ctx.Err() == nil {
 			return r.give(ctx, s, hopeless)
 		}
@@ -51,6 +51,21 @@ func (r *runner) wait(ctx context.Context, s plan.Step) error {
 			return err
 		}
 	}
+}
+
+// hold tells what holds up a wait; when the site does not know, why it cannot be
+// seen.
+func (r *runner) hold(ctx context.Context, s plan.Step) (string, error) {
+	why, hopeless := r.Site.Hold(ctx, s)
+	if why != "" || hopeless != nil {
+		return why, hopeless
+	}
+	for _, f := range s.Outcome() {
+		if reason, failed := r.world.Of(f).Failed(); failed {
+			return "cannot be asked: " + reason, nil
+		}
+	}
+	return "", nil
 }
 
 // pause lasts some time, or until ctx ends.
@@ -88,7 +103,7 @@ func (r *runner) late(ctx context.Context, s plan.Step) error {
 		text = fmt.Sprintf("gave up after %s waiting for %s", short(s.Deadline), s.Waits)
 	}
 	err := errors.New(text)
-	if why, _ := r.Site.Hold(ctx, s); why != "" {
+	if why, _ := r.hold(ctx, s); why != "" {
 		err = fmt.Errorf("%s: %w", text, errors.New(why))
 	}
 	return r.give(ctx, s, err)

@@ -70,7 +70,7 @@ func TestPolls(t *testing.T) {
 		"N3 always nodeless":                           {[]plan.Presence{no}, 15 * time.Minute, nodes, 91, 15 * time.Minute, nodes, 1},
 		"a budget that is no multiple":                 {[]plan.Presence{no}, 25 * time.Second, hung, 4, 25 * time.Second, hung, 1},
 		"no budget at all":                             {[]plan.Presence{no}, 0, hung, 1, 0, hung, 1},
-		"what cannot be asked is waited for all along": {[]plan.Presence{unknown}, budget, hung, 4, budget, hung, 1},
+		"what cannot be asked is waited for all along": {[]plan.Presence{unknown}, budget, hung, 4, budget, hung + ": cannot be asked: no connection", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +84,7 @@ func TestPolls(t *testing.T) {
 				}
 				same(t, text, c.err, len(*at), c.probes, (*at)[len(*at)-1], c.last, len(s.told), c.told, s.following == nil || len(s.following) == 0, true)
 				if c.err != "" {
-					same(t, heard.of(run.Trouble), []string{c.err + "."})
+					same(t, heard.of(run.Trouble), []string{c.overdue + "."})
 				}
 			})
 		})
@@ -133,6 +133,16 @@ func TestWhatHeldItUpIsTheCauseOfATimeout(t *testing.T) {
 		_, heard, err := carry(t, t.Context(), by, s)
 		same(t, fmt.Sprint(err), "late: 1 of 3 nodes", fmt.Sprint(errors.Unwrap(err)), "1 of 3 nodes", heard.of(run.Trouble), []string{"late."},
 			len(heard.of(run.Progress)), 6)
+	})
+}
+
+func TestWhyAWaitCannotSeeIsTold(t *testing.T) {
+	t.Parallel()
+	timeless(t, func(t *testing.T) {
+		s, _ := answering(plan.Failed("no connection"))
+		by := waiting(plan.Step{Gives: []plan.Fact{fact}, Deadline: time.Minute, Every: 30 * time.Second, Overdue: "late"})
+		_, heard, err := carry(t, t.Context(), by, s)
+		same(t, fmt.Sprint(err), "late: cannot be asked: no connection", heard.of(run.Progress)[0], "cannot be asked: no connection")
 	})
 }
 

@@ -76,7 +76,7 @@ var _ run.Site = (*Site)(nil)
 func New(o Options) *Site {
 	s := &Site{Options: o}
 	s.parts = []part{s.serverPart(), s.publishPart(), s.controllerPart(), s.clusterPart(), s.providerPart(), s.hostPart(), s.registryPart(), s.preflightPart(),
-		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart(), s.sweepPart(),
+		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart(), s.filePart(), s.nodePart(), s.sweepPart(),
 		s.fluxPart(), s.metadataPart(), s.secretPart(), s.watchPart()}
 	return s
 }

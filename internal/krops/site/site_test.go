@@ -66,14 +66,6 @@ func everything(t *testing.T) (steps []plan.Step, facts []plan.Fact) {
 	return steps, facts
 }
 
-// pending tells of facts and steps that no area answers or does yet.
-func pending(name string) bool {
-	return slices.ContainsFunc([]string{
-		"fact aws/", "step aws-", "step sweep-", "step verify", "step preflight-eip-quota",
-		"fact source/", "fact target/", "step kind-context", "step flux-", "step target-", "step run-metadata", "step git-", "step sops-", "step move-fallback-",
-	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
 func TestEachFactAndEachStepHasOneOwner(t *testing.T) {
 	t.Parallel()
 	steps, facts := everything(t)
@@ -93,7 +85,7 @@ func TestEachFactAndEachStepHasOneOwner(t *testing.T) {
 	}
 	for name, owners := range about {
 		switch {
-		case owners == 0 && !pending(name):
+		case owners == 0:
 			without = append(without, name)
 		case owners > 1:
 			t.Errorf("%s has %d owners", name, owners)
@@ -108,23 +100,6 @@ func TestEachFactAndEachStepHasOneOwner(t *testing.T) {
 // ran tells whether a step is one that observing does: nobody has to carry it out.
 func ran(s plan.Step) bool {
 	return s.Kind == plan.Check && !slices.ContainsFunc(s.Gives, func(f plan.Fact) bool { return strings.HasPrefix(string(f), "run/") })
-}
-
-func TestEachTermOfTheGlossaryIsAnswered(t *testing.T) {
-	t.Parallel()
-	s := built(t)
-	for _, term := range plan.Glossary() {
-		if strings.HasPrefix(term.Pattern, "run/") {
-			continue
-		}
-		name := strings.TrimSuffix(term.Pattern, "*")
-		if name != term.Pattern {
-			name += "x"
-		}
-		if s.Owners(name, true) != 1 && !pending("fact "+term.Pattern) {
-			t.Errorf("%s has %d owners", term.Pattern, s.Owners(name, true))
-		}
-	}
 }
 
 func TestWhatNobodyAnswersIsUnknown(t *testing.T) {

@@ -27,6 +27,7 @@ const (
 	heartbeat = time.Minute            // between two lines of a wait that does not change
 	frame     = 120 * time.Millisecond // of the live line
 	notable   = 10 * time.Second       // a step that takes so long says how long it took
+	deletions = " still deleting..."   // ends what a teardown counts
 )
 
 // Text shows events to people. On a terminal what is at work has one live line on
@@ -158,8 +159,13 @@ func (t *Text) due(e Event) string {
 	return detailMark + waiting(e) + "\n"
 }
 
-// waiting says what a wait waits for.
+// waiting says what a wait waits for. Deletions are counted, in the documented
+// words; what holds each of them up follows.
 func waiting(e Event) string {
+	if count, each, ok := strings.Cut(e.Message, deletions); ok {
+		line := fmt.Sprintf("%s%s (%ds elapsed, checking again in %ds)", count, deletions, int(e.Elapsed.Seconds()), int(e.Step.Every.Seconds()))
+		return line + strings.ReplaceAll(strings.TrimRight(each, "\n"), "\n", "\n"+detailMark+"  ")
+	}
 	line := "waiting for " + e.Step.Waits
 	if e.Message != "" {
 		line += ": " + oneLine(e.Message)

@@ -459,6 +459,7 @@ func TestTheControllersAreWhereTheClustersAre(t *testing.T) {
 		profile      string
 		kind, target func(*testing.T) *server
 		listing      error
+		named        string // the cluster of the file
 		want         plan.Host
 		why          string
 	}{
@@ -480,7 +481,9 @@ func TestTheControllersAreWhereTheClustersAre(t *testing.T) {
 		"a management cluster with an expired token": {profile: "aws", target: with(one(own), fails(status(401, "Unauthorized", ""), "/")), why: "the management cluster is there and cannot be asked"},
 		"a management cluster that may not be asked": {profile: "aws", target: with(one(own), fails(status(403, "Forbidden", ""), clustersAt)), why: "cannot list the CAPI Clusters"},
 		"that of another environment":                {profile: "aws", target: one("default/other-management"), why: "it is that of another environment"},
-		"any cluster":                                {profile: "aws", target: one(), why: "it may be any cluster"},
+		"any cluster":                                {profile: "aws", target: one(), named: "minikube", why: "it may be any cluster"},
+		"ours, whose Clusters are gone":              {profile: "local-talos", target: one(), want: plan.HostSelfManaged},
+		"ours by another name":                       {profile: "aws", target: one(own), named: "arn:aws:eks", want: plan.HostSelfManaged},
 		"kind, kept after the pivot":                 {profile: "aws", kind: one(), target: one(own, "default/w"), want: plan.HostSelfManaged},
 		"kind, before the move":                      {profile: "aws", kind: one(own), target: one(), want: plan.HostKind},
 		"kind, and the file of another environment":  {profile: "aws", kind: one(own), target: one("default/other-management"), want: plan.HostKind},
@@ -502,6 +505,9 @@ func TestTheControllersAreWhereTheClustersAre(t *testing.T) {
 			}
 			x := set(t, c.profile, kind, target)
 			x.listing = c.listing
+			if c.named != "" {
+				x.write(target.kubeconfig(c.named))
+			}
 
 			host, why := x.host()
 

@@ -1,6 +1,7 @@
 package sweep_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -106,4 +107,13 @@ func full() (*awstest.Account, sweep.Scope) {
 		a.AddStack(other, region, "capa-2", "")
 	}
 	return a, scopeOf(target(north, "eu-north-1-workload"), target(west, "eu-west-1-workload"))
+}
+
+// contextThatEnds is interrupted after a while.
+func contextThatEnds(t *testing.T, after time.Duration) (context.Context, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	timer := time.AfterFunc(after, cancel)
+	t.Cleanup(func() { timer.Stop() })
+	return ctx, cancel
 }

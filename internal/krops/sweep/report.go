@@ -80,6 +80,8 @@ func (r *Report) Markdown() string {
 	case orphans > 0:
 		fmt.Fprintf(&b, "**Orphans found: %d** (Recent: %d)\n\n", orphans, recent)
 		r.table(&b, func(f Finding) bool { return f.Orphan })
+	case unknown > 0:
+		fmt.Fprintf(&b, "**No orphans found** (Recent: %d)\n\n", recent)
 	case recent > 0:
 		fmt.Fprintf(&b, "**All resources are recent** (no orphans, %d resources < %d hours old)\n\n", recent, r.MinAge)
 	}

@@ -25,8 +25,8 @@ var (
 
 func newLog(ctx context.Context, say func(string)) *voice { return &voice{over: ctx.Done(), say: say} }
 
-// Info says a line. Kind announces each phase with a dot and repeats it with a tick
-// when it is done, which is left out.
+// Info says a line. Kind announces each phase with a dot and repeats it when it has
+// ended, well or not, which is left out.
 func (v *voice) Info(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -35,7 +35,7 @@ func (v *voice) Info(text string) {
 			line = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(phase), "..."))
 			line = strings.TrimRightFunc(line, func(r rune) bool { return r > unicode.MaxLatin1 || unicode.IsSpace(r) })
 		}
-		if line == "" || strings.HasPrefix(line, "✓") {
+		if line == "" || strings.HasPrefix(line, "✓") || strings.HasPrefix(line, "✗") {
 			continue
 		}
 		v.mu.Lock()

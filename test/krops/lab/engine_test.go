@@ -38,6 +38,7 @@ type podman struct {
 	socket string
 	pid    int // of the engine, seen from here
 	conf   string
+	dir    string
 }
 
 // startPodman starts an engine that has the image registry:2, which is ours.
@@ -65,6 +66,11 @@ umount -l /sys/fs/cgroup/unified 2>/dev/null || true
 mount -t tmpfs none /run
 mount -t tmpfs none /dev/shm
 mkdir -p /run/libpod "$1/net"
+if ! [ -d /lib/modules ]; then # kind mounts it into its nodes
+	mkdir "$1/upper" "$1/work"
+	mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$1/upper,workdir=$1/work" /usr/lib
+	mkdir /lib/modules
+fi
 exec podman --root "$1/root" --runroot "$1/runroot" --storage-driver vfs --cgroup-manager cgroupfs --network-config-dir "$1/net" --events-backend file system service --time 0 "unix://$2"
 `
 	log, err := os.Create(filepath.Join(dir, "log"))
@@ -103,7 +109,8 @@ exec podman --root "$1/root" --runroot "$1/runroot" --storage-driver vfs --cgrou
 	if p.pid, err = strconv.Atoi(strings.TrimSpace(string(children))); err != nil {
 		t.Fatal(err)
 	}
-	p.importRegistry(dir)
+	p.image(dir, "./registry", "docker.io/library/registry:2", nil, nil)
+	p.dir = dir
 	return p
 }
 
@@ -118,11 +125,12 @@ func (p *podman) run(args ...string) string {
 	return string(out)
 }
 
-// importRegistry makes an image of one static program.
-func (p *podman) importRegistry(dir string) {
+// image makes an image of one static program, which is all the programs of a node
+// too, and of some files.
+func (p *podman) image(dir, source, ref string, programs []string, files map[string]string) {
 	p.t.Helper()
-	program := filepath.Join(dir, "registry")
-	build := exec.CommandContext(p.t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, "./registry")
+	program := filepath.Join(dir, filepath.Base(source))
+	build := exec.CommandContext(p.t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		p.t.Fatalf("%v\n%s", err, out)
@@ -131,19 +139,35 @@ func (p *podman) importRegistry(dir string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	archive, err := os.Create(filepath.Join(dir, "image.tar"))
+	archive, err := os.Create(program + ".tar")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	w := tar.NewWriter(archive)
-	err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "registry", Mode: 0o755, Size: int64(len(text))})
-	if err == nil {
-		_, err = w.Write(text)
+	add := func(h tar.Header, text []byte) {
+		h.Size = int64(len(text))
+		if err := w.WriteHeader(&h); err != nil {
+			p.t.Fatal(err)
+		}
+		if _, err := w.Write(text); err != nil {
+			p.t.Fatal(err)
+		}
 	}
-	if err = errors.Join(err, w.Close(), archive.Close()); err != nil {
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "program", Mode: 0o755}, text)
+	for _, name := range programs {
+		add(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: "/program", Mode: 0o777}, nil)
+	}
+	for name, text := range files {
+		add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, []byte(text))
+	}
+	if err := errors.Join(w.Close(), archive.Close()); err != nil {
 		p.t.Fatal(err)
 	}
-	p.run("import", "--change", `ENTRYPOINT ["/registry"]`, archive.Name(), "docker.io/library/registry:2")
+	start := "/program"
+	if len(programs) > 0 {
+		start = "/bin/" + programs[0]
+	}
+	p.run("import", "--change", `ENTRYPOINT ["`+start+`"]`, "--change", "ENV PATH=/bin", archive.Name(), ref)
 }
 
 func (p *podman) engine(o engine.Options) *engine.Engine {
@@ -452,6 +476,7 @@ func TestARealPodman(t *testing.T) {
 			t.Errorf("%q", volumes)
 		}
 	})
+	t.Run("kind makes a cluster", func(t *testing.T) { p.kind(t, e) })
 	t.Run("an engine that dies is no empty one", func(t *testing.T) {
 		if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -460,6 +485,88 @@ func TestARealPodman(t *testing.T) {
 			t.Errorf("%v", there)
 		}
 	})
+}
+
+// kind makes clusters with the library of kind, of nodes that only play theirs.
+func (p *podman) kind(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	ctx := t.Context()
+	p.image(p.dir, "./node", "docker.io/kindest/node:lab", []string{"init", "cat", "mkdir", "cp", "bash", "kubeadm", "kubectl"}, map[string]string{
+		"kind/version": "v1.37.0\n", "etc/containerd/config.toml": "version = 2\n", "kind/manifests/default-cni.yaml": "a: b\n", "kind/manifests/default-storage.yaml": "a: b\n",
+	})
+	home := t.TempDir()
+	for name, value := range map[string]string{"CONTAINER_HOST": "unix://" + p.socket, "CONTAINERS_CONF": p.conf, "HOME": home, "KUBECONFIG": ""} {
+		t.Setenv(name, value)
+	}
+	clusters := kind.New(e, os.LookupEnv)
+	config, err := kind.Render(kind.Wanted{EngineSocket: p.socket, Registry: &kind.Mirror{Port: 5001, URL: "http://krops-registry:5000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.YAML = strings.Replace(config.YAML, "  role: control-plane\n", "  role: control-plane\n  image: docker.io/kindest/node:lab\n", 1)
+	var said []string
+	say := func(text string) { said = append(said, text) }
+
+	if err := clusters.Create(ctx, "made", config, say); err != nil {
+		t.Fatalf("%v\n%s", err, strings.Join(said, "\n"))
+	}
+
+	t.Logf("%s", strings.Join(said, "\n"))
+	there, err := clusters.Exists(ctx, "made")
+	half, halfErr := clusters.HalfMade(ctx, "made")
+	recorded, recordErr := clusters.Recorded(ctx, "made")
+	if err := errors.Join(err, halfErr, recordErr); err != nil || !there || half || recorded != config.String() {
+		t.Errorf("there %v, half made %v, made from %q: %v", there, half, recorded, err)
+	}
+	node, _, err := e.Named(ctx, kind.Node("made"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"/etc/containerd/config.toml":                       `config_path = "/etc/containerd/certs.d"`,
+		"/etc/containerd/certs.d/localhost:5001/hosts.toml": `[host."http://krops-registry:5000"]`,
+		"/kind/kubeadm.conf":                                "clusterName: made",
+	} {
+		if text, err := e.ReadFile(ctx, node, name); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %s: %v\n%s", name, want, err, text)
+		}
+	}
+	if mounts := p.run("inspect", node.Name, "-f", "{{range .Mounts}}{{.Source}}={{.Destination}} {{end}}"); !strings.Contains(mounts, p.socket+"=/var/run/docker.sock ") {
+		t.Errorf("%s", mounts)
+	}
+	port, err := e.Port(ctx, node.Name, 6443)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := clusters.Kubeconfig(ctx, "made", false)
+	if err != nil || !strings.Contains(string(text), fmt.Sprintf("server: https://127.0.0.1:%d\n", port)) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	// What kind itself would have written.
+	theirs, err := cluster.NewProvider(cluster.ProviderWithPodman()).KubeConfig("made", false)
+	if diff := cmp.Diff(theirs, string(text)); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if left, err := os.ReadDir(home); err != nil || len(left) != 0 {
+		t.Errorf("kind wrote into HOME: %v, %v", left, err)
+	}
+
+	err = clusters.Create(ctx, "broken", config, say)
+	if err == nil || !strings.Contains(err.Error(), "kubeadm of the lab says no") {
+		t.Errorf("%v", err)
+	}
+	there, thereErr := clusters.Exists(ctx, "broken")
+	half, halfErr = clusters.HalfMade(ctx, "broken")
+	if err := errors.Join(thereErr, halfErr); err != nil || there || half {
+		t.Errorf("there %v, half made %v: %v", there, half, err)
+	}
+
+	if err := clusters.Delete(ctx, "made"); err != nil {
+		t.Error(err)
+	}
+	if volumes := p.run("volume", "ls", "-q", "--filter", "label=made-control-plane"); volumes != "" {
+		t.Errorf("left: %s", volumes)
+	}
 }
 
 const adminConf = `apiVersion: v1

@@ -70,7 +70,7 @@ func tree(c cli) *cobra.Command {
 	}
 	root.Flags().BoolP("version", "V", false, "print the version")
 	c.bootstrapCommand(root)
-	root.AddCommand(c.teardownCommand(), c.orphansCommand(), configCommand(c.Process), c.planCommand())
+	root.AddCommand(c.teardownCommand(), c.orphansCommand(), c.statusCommand(), c.doctorCommand(), configCommand(c.Process), c.planCommand())
 	root.SetArgs(c.Args)
 	return root
 }

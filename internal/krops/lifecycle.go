@@ -146,7 +146,7 @@ func (c cli) site(s *config.Settings, root string) (*site.Site, error) {
 	}
 	o := site.Options{
 		Settings: s, Root: root, Dir: dir, Environ: c.Environ,
-		Runner: host.NewRunner(), Now: time.Now,
+		Runner: host.NewRunner(), Now: time.Now, Version: c.Version,
 	}
 	if c.over.Site != nil {
 		c.over.Site(&o)

@@ -348,6 +348,8 @@ func (r *runner) act(ctx context.Context, s plan.Step) error {
 		return err
 	case s.Tolerated, s.BestEffort:
 		return r.waive(ctx, s, err)
+	case s.Kind == plan.Check:
+		return r.fail(s, err)
 	default:
 		return r.fail(s, fmt.Errorf("%s: %w", strings.TrimRight(s.Title, "."), err))
 	}

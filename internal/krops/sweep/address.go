@@ -43,13 +43,13 @@ func (c *Cloud) lookAddresses(ctx context.Context, t config.SweepTarget) Found {
 }
 
 func (c *Cloud) sweepAddresses(ctx context.Context, t config.SweepTarget, s Scope, v Voice) error {
-	what := fmt.Sprintf("[%s] Elastic IPs of %s", t.Region, t.Cluster)
+	what := fmt.Sprintf("[%s] an Elastic IP of %s", t.Region, t.Cluster)
 	var wrong []error
 	first := true
-	err := c.until(ctx, c.o.Budgets.Address, what, func(ctx context.Context) (string, error) {
+	err := c.until(ctx, v, c.o.Budgets.Address, what, func(ctx context.Context) (string, error) {
 		list, r, err := c.addresses(ctx, t)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", what, err)
+			return "", fmt.Errorf("[%s] Elastic IPs of %s: %w", t.Region, t.Cluster, err)
 		}
 		if len(list) == 0 && first {
 			v.Done("No CAPA-tagged Elastic IPs found for %s in %s", t.Cluster, t.Region)
@@ -82,7 +82,7 @@ func (c *Cloud) sweepAddresses(ctx context.Context, t config.SweepTarget, s Scop
 		if len(wrong) > 0 {
 			return "", errors.Join(wrong...)
 		}
-		return strings.Join(busy, ", "), nil
+		return several(busy), nil
 	})
 	return err
 }

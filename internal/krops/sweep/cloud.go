@@ -13,6 +13,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -218,19 +219,32 @@ func pages(ask func(mark *string) (next *string, err error)) error {
 	}
 }
 
-// until waits for something. probe tells what it is held up by, "" once it is done.
-func (c *Cloud) until(ctx context.Context, b Budget, what string, probe func(ctx context.Context) (held string, err error)) error {
-	var held string
+// until waits for something that goes. probe tells what it is held up by, "" once
+// it is done; v hears of it each time that changes.
+func (c *Cloud) until(ctx context.Context, v Voice, b Budget, what string, probe func(ctx context.Context) (held string, err error)) error {
+	var held, told string
 	limited, cancel := context.WithTimeout(ctx, b.Within)
 	defer cancel()
 	err := retry.Until(limited, retry.Policy{Interval: b.Every}, func(context.Context) (bool, error) {
 		// A call that is under way at the end of the budget still counts.
 		var err error
-		held, err = probe(ctx)
+		if held, err = probe(ctx); held != "" && held != told {
+			v.Detail("%s: %s", what, held)
+			told = held
+		}
 		return held == "", err
 	})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil && held != "" {
 		return fmt.Errorf("%s is not gone within %s: %s", what, b.Within, held)
 	}
 	return err
+}
+
+// several names the first few of many.
+func several(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }

@@ -67,15 +67,15 @@ func (c *Cloud) sweepNodeGroups(ctx context.Context, t config.SweepTarget, v Voi
 	}
 	if wrong == nil {
 		for _, name := range names {
-			wrong = append(wrong, c.nodeGroupGone(ctx, r, t, name))
+			wrong = append(wrong, c.nodeGroupGone(ctx, r, t, name, v))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
-func (c *Cloud) nodeGroupGone(ctx context.Context, r *region, t config.SweepTarget, name string) error {
+func (c *Cloud) nodeGroupGone(ctx context.Context, r *region, t config.SweepTarget, name string, v Voice) error {
 	what := fmt.Sprintf("[%s] node group %s/%s", t.Region, t.EKSName, name)
-	return c.until(ctx, c.o.Budgets.NodeGroup, what, func(ctx context.Context) (string, error) {
+	return c.until(ctx, v, c.o.Budgets.NodeGroup, what, func(ctx context.Context) (string, error) {
 		out, err := call(ctx, c, r.eks.DescribeNodegroup, &eks.DescribeNodegroupInput{ClusterName: &t.EKSName, NodegroupName: &name})
 		switch {
 		case coded(err, eksNotFound):
@@ -94,7 +94,7 @@ func (c *Cloud) nodeGroupGone(ctx context.Context, r *region, t config.SweepTarg
 				return "", fmt.Errorf("%s: %w", what, err)
 			}
 		}
-		return "it is " + string(out.Nodegroup.Status), nil
+		return string(out.Nodegroup.Status), nil
 	})
 }
 
@@ -150,14 +150,14 @@ func (c *Cloud) sweepCluster(ctx context.Context, t config.SweepTarget, s Scope,
 		return fmt.Errorf("%s carries the tag of cluster %s, which is none of this environment: left alone", what, other)
 	}
 	v.Detail("[%s] deleting EKS cluster %s", t.Region, t.EKSName)
-	err = c.until(ctx, c.o.Budgets.Cluster, what, func(ctx context.Context) (string, error) {
+	err = c.until(ctx, v, c.o.Budgets.Cluster, what, func(ctx context.Context) (string, error) {
 		switch now, _, err := c.cluster(ctx, t); {
 		case err != nil:
 			return "", fmt.Errorf("%s: %w", what, err)
 		case now == nil:
 			return "", nil
 		case now.Status == ekstypes.ClusterStatusDeleting:
-			return "it is DELETING", nil
+			return "DELETING", nil
 		}
 		_, err := call(ctx, c, r.eks.DeleteCluster, &eks.DeleteClusterInput{Name: &t.EKSName})
 		switch {
@@ -166,7 +166,7 @@ func (c *Cloud) sweepCluster(ctx context.Context, t config.SweepTarget, s Scope,
 		case err != nil && !coded(err, eksNotFound):
 			return "", fmt.Errorf("delete %s: %w", what, err)
 		}
-		return "it was asked to go", nil
+		return "DELETING", nil
 	})
 	if err == nil {
 		v.Done("EKS cluster %s deleted in %s", t.EKSName, t.Region)

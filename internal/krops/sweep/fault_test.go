@@ -273,7 +273,7 @@ func TestWhatCannotBeDeletedIsToldWithItsReason(t *testing.T) {
 					a.Add(awstest.Thing{Kind: "eni", Region: north, VPC: part[2], State: "in-use", Refs: map[string]string{"what": "Primary interface of i-1"}})
 				}
 			}
-		}, []string{"is not gone within 100ms", "in-use by Primary interface of i-1"}},
+		}, []string{"is not gone within 3s", "in-use by Primary interface of i-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -282,6 +282,7 @@ func TestWhatCannotBeDeletedIsToldWithItsReason(t *testing.T) {
 			c.prepare(a)
 			o := impatient(options(a.Serve(t)))
 			o.Attempt, o.Call = 0, 0
+			o.Budgets.VPC.Within = 3 * time.Second
 			scope := scopeOf(target(north, "eu-north-1-workload"))
 
 			_, errs := sweepAll(t, sweep.Open(o, north), scope)

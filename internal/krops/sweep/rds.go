@@ -69,13 +69,11 @@ func (c *Cloud) sweepDatabase(ctx context.Context, t config.SweepTarget, s Scope
 	if other := c.rules.foreign(list, s); other != "" {
 		return fmt.Errorf("%s carries the tag of cluster %s, which is none of this environment: left alone", what, other)
 	}
-	if aws.ToString(there.DBInstanceStatus) == "deleting" {
-		v.Detail("[%s] RDS instance %s is being deleted already", t.Region, t.RDSInstance)
-	} else {
+	if aws.ToString(there.DBInstanceStatus) != "deleting" {
 		v.Detail("[%s] deleting RDS instance %s, without a final snapshot", t.Region, t.RDSInstance)
 	}
 	// Its interfaces hold the subnets of the VPC: what comes next needs it gone.
-	err = c.until(ctx, c.o.Budgets.Database, what, func(ctx context.Context) (string, error) {
+	err = c.until(ctx, v, c.o.Budgets.Database, what, func(ctx context.Context) (string, error) {
 		now, _, err := c.database(ctx, t)
 		switch {
 		case err != nil:
@@ -83,7 +81,7 @@ func (c *Cloud) sweepDatabase(ctx context.Context, t config.SweepTarget, s Scope
 		case now == nil:
 			return "", nil
 		case aws.ToString(now.DBInstanceStatus) == "deleting":
-			return "it is deleting", nil
+			return "deleting", nil
 		case aws.ToBool(now.DeletionProtection):
 			return "", fmt.Errorf("%s is protected against deletion: switch that off, then run again", what)
 		}
@@ -96,7 +94,7 @@ func (c *Cloud) sweepDatabase(ctx context.Context, t config.SweepTarget, s Scope
 		case err != nil && !coded(err, rdsNotFound, rdsNotFound2):
 			return "", fmt.Errorf("delete %s: %w", what, err)
 		}
-		return "it was asked to go", nil
+		return "deleting", nil
 	})
 	if err == nil {
 		v.Done("RDS instance %s deleted in %s", t.RDSInstance, t.Region)

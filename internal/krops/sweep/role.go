@@ -279,7 +279,7 @@ func (c *Cloud) sweepIdentities(ctx context.Context, s Scope, v Voice) error {
 	for _, i := range list {
 		remove := map[string]func(context.Context, *iam.Client, string) error{"role": c.removeRole, "user": c.removeUser, "instance profile": c.removeProfile}[i.kind]
 		v.Detail("deleting IAM %s %s", i.kind, i.name)
-		if err := c.until(ctx, c.o.Budgets.Identity, "IAM "+i.kind+" "+i.name, func(ctx context.Context) (string, error) {
+		if err := c.until(ctx, v, c.o.Budgets.Identity, "IAM "+i.kind+" "+i.name, func(ctx context.Context) (string, error) {
 			err := remove(ctx, client, i.name)
 			if coded(err, deleteConflict, "ConcurrentModification", "EntityTemporarilyUnmodifiable") {
 				// IAM is slow to see what was done a moment ago.

@@ -64,21 +64,19 @@ func (c *Cloud) sweepStacks(ctx context.Context, s Scope, v Voice) error {
 	}
 	// Each region once: two clusters in one share its stack.
 	return each(s.Regions(), func(name string) error {
-		if err := c.sweepStack(ctx, name, s.Stack, v); err != nil {
-			return fmt.Errorf("[%s] CloudFormation stack %s: %w", name, s.Stack, err)
-		}
-		return nil
+		return c.sweepStack(ctx, name, s.Stack, v)
 	})
 }
 
 func (c *Cloud) sweepStack(ctx context.Context, regionName, name string, v Voice) error {
+	what := fmt.Sprintf("[%s] CloudFormation stack %s", regionName, name)
 	r, err := c.in(ctx, regionName)
-	if err != nil {
-		return err
+	var there *cfn.StackSummary
+	if err == nil {
+		there, err = c.stack(ctx, r, name)
 	}
-	there, err := c.stack(ctx, r, name)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	if there == nil {
 		v.Done("CloudFormation stack %s not found in %s", name, regionName)
@@ -87,31 +85,31 @@ func (c *Cloud) sweepStack(ctx context.Context, regionName, name string, v Voice
 	v.Detail("[%s] deleting CloudFormation stack %s", regionName, name)
 	// From here on its id is what is asked for: a deleted stack keeps that.
 	asked := false
-	err = c.until(ctx, c.o.Budgets.Stack, "it", func(ctx context.Context) (string, error) {
+	err = c.until(ctx, v, c.o.Budgets.Stack, what, func(ctx context.Context) (string, error) {
 		out, err := call(ctx, c, r.stacks.DescribeStacks, &cloudformation.DescribeStacksInput{StackName: there.StackId})
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("%s: %w", what, err)
 		}
 		if len(out.Stacks) == 0 {
-			return "", &Failure{Kind: Garbled, Operation: "CloudFormation DescribeStacks", Text: "no stack, for the id of one"}
+			return "", fmt.Errorf("%s: %w", what, &Failure{Kind: Garbled, Operation: "CloudFormation DescribeStacks", Text: "no stack, for the id of one"})
 		}
 		status := out.Stacks[0].StackStatus
 		switch {
 		case status == cfn.StackStatusDeleteComplete:
 			return "", nil
 		case status == cfn.StackStatusDeleteFailed && asked:
-			return "", fmt.Errorf("its deletion failed: %s", c.stackTrouble(ctx, r, there.StackId, out.Stacks[0]))
+			return "", fmt.Errorf("%s: its deletion failed: %s", what, c.stackTrouble(ctx, r, there.StackId, out.Stacks[0]))
 		case status == cfn.StackStatusDeleteInProgress:
 			asked = true
 		case strings.HasSuffix(string(status), "_IN_PROGRESS"):
 		case !asked:
 			if _, err := call(ctx, c, r.stacks.DeleteStack, &cloudformation.DeleteStackInput{StackName: there.StackId}); err != nil {
-				return "", err
+				return "", fmt.Errorf("delete %s: %w", what, err)
 			}
 			asked = true
-			return "it was asked to go", nil
+			return string(cfn.StackStatusDeleteInProgress), nil
 		}
-		return "it is " + string(status), nil
+		return string(status), nil
 	})
 	if err == nil {
 		v.Done("CloudFormation stack %s deleted in %s", name, regionName)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -135,13 +134,13 @@ type network struct {
 // nothing is left. So it can be begun again at any point.
 func (n *network) remove(ctx context.Context) error {
 	what := fmt.Sprintf("[%s] VPC %s", n.name, n.id)
-	return n.until(ctx, n.o.Budgets.VPC, what, func(ctx context.Context) (string, error) {
-		p := &pass{network: n}
+	return n.until(ctx, n.voice, n.o.Budgets.VPC, what, func(ctx context.Context) (string, error) {
+		p := &pass{network: n, stuck: map[string][]string{}}
 		p.run(ctx)
-		if len(p.wrong) > 0 {
-			return "", fmt.Errorf("%s: %w", what, errors.Join(p.wrong...))
+		if err := p.trouble(); err != nil {
+			return "", fmt.Errorf("%s: %w", what, err)
 		}
-		return strings.Join(p.held, ", "), nil
+		return several(p.held), nil
 	})
 }
 
@@ -149,8 +148,20 @@ func (n *network) remove(ctx context.Context) error {
 type pass struct {
 	*network
 
-	held  []string // what must go first, and has not yet
-	wrong []error  // what will not pass by itself
+	held   []string            // what must go first, and has not yet
+	wrong  []error             // what will not pass by itself
+	stuck  map[string][]string // the same of deletions: why, and what of
+	causes []string            // the keys of stuck, in their order
+}
+
+// trouble is all that will not pass by itself. Many things that cannot be deleted
+// for one reason are told at once.
+func (p *pass) trouble() error {
+	wrong := p.wrong
+	for _, cause := range p.causes {
+		wrong = append(wrong, fmt.Errorf("delete %s: %s", several(p.stuck[cause]), cause))
+	}
+	return errors.Join(wrong...)
 }
 
 // run removes what holds others first. What takes a while ends the pass.
@@ -166,7 +177,7 @@ func (p *pass) run(ctx context.Context) {
 				p.wrong = append(p.wrong, err)
 			}
 		}
-		if len(p.held)+len(p.wrong) > 0 {
+		if len(p.held)+len(p.wrong)+len(p.causes) > 0 {
 			return
 		}
 	}
@@ -197,7 +208,11 @@ func (p *pass) drop(kind, id string, err error) {
 	case coded(err, held()...):
 		p.held = append(p.held, kind+" "+id+" is still in use")
 	default:
-		p.wrong = append(p.wrong, fmt.Errorf("delete %s %s: %w", kind, id, err))
+		cause := err.Error()
+		if p.stuck[cause] == nil {
+			p.causes = append(p.causes, cause)
+		}
+		p.stuck[cause] = append(p.stuck[cause], kind+" "+id)
 	}
 }
 
@@ -208,8 +223,5 @@ func (p *pass) wait(kind, id, state string) {
 func (p *pass) vpc(ctx context.Context) error {
 	_, err := call(ctx, p.Cloud, p.ec2.DeleteVpc, &ec2.DeleteVpcInput{VpcId: &p.id})
 	p.drop("VPC", p.id, err)
-	if len(p.held) > 0 {
-		p.voice.Detail("[%s] VPC %s is still in use", p.name, p.id)
-	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (s *side) discover(ctx context.Context, namespace string) (*graph, error) {
 			}
 		}
 		for _, in := range where {
-			if err := s.each(ctx, k.gvr(), in, page, func(u *unstructured.Unstructured) error { g.add(k, u); return nil }); err != nil {
+			if err := s.each(ctx, k.gvr(), k.Kind, in, page, func(u *unstructured.Unstructured) error { g.add(k, u); return nil }); err != nil {
 				return nil, fmt.Errorf("list %s of the %s cluster: %w", k.resource, s.name, err)
 			}
 		}
@@ -120,7 +120,7 @@ func (s *side) providers(ctx context.Context, found kinds) ([]provider, error) {
 		return nil, nil
 	}
 	var list []provider
-	err := s.each(ctx, k.gvr(), "", page, func(u *unstructured.Unstructured) error {
+	err := s.each(ctx, k.gvr(), k.Kind, "", page, func(u *unstructured.Unstructured) error {
 		text := func(field string) string { v, _, _ := unstructured.NestedString(u.Object, field); return v }
 		list = append(list, provider{cmp.Or(text("providerName"), u.GetName()), text("type"), u.GetNamespace(), text("version")})
 		return nil
@@ -200,7 +200,7 @@ func (s *side) sharedClasses(ctx context.Context, g *graph) (map[string]bool, er
 	if !ok {
 		return shared, nil
 	}
-	err := s.each(ctx, k.gvr(), "", page, func(u *unstructured.Unstructured) error {
+	err := s.each(ctx, k.gvr(), k.Kind, "", page, func(u *unstructured.Unstructured) error {
 		if class, in := classOf(u); class != "" && in == g.namespace && u.GetNamespace() != g.namespace {
 			shared[class] = true
 		}

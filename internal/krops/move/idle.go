@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
@@ -23,7 +27,7 @@ func (m *mover) idle(ctx context.Context) (*graph, error) {
 	var (
 		since  time.Time
 		before string
-		busy   []string
+		busy   = []string{"it did not answer"}
 		last   *graph
 	)
 	err := retry.Until(limited, retry.Policy{Interval: m.Quiet / 4}, func(ctx context.Context) (bool, error) {
@@ -32,7 +36,16 @@ func (m *mover) idle(ctx context.Context) (*graph, error) {
 			return false, err
 		}
 		now := g.versions()
-		if busy = g.busy(); now != before || len(busy) > 0 {
+		if busy = g.busy(); len(busy) > 0 {
+			stopped, err := m.source.stopped(ctx)
+			if err != nil {
+				return false, err
+			}
+			if stopped {
+				busy = nil // what they say is of the time before
+			}
+		}
+		if now != before || len(busy) > 0 {
 			if len(busy) == 0 {
 				busy = []string{"objects still change"}
 			}
@@ -43,9 +56,34 @@ func (m *mover) idle(ctx context.Context) (*graph, error) {
 		return m.Now().Sub(since) >= m.Quiet, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, fmt.Errorf("the controllers of the source cluster did not come to rest within %v: %s", m.IdleBudget, few(busy))
+		return nil, fmt.Errorf("the controllers of the source cluster did not come to rest within %v: %s; look at what they do, or scale the Deployments of the providers to 0 and run the same command again",
+			m.IdleBudget, few(busy))
 	}
 	return last, err
+}
+
+// stopped tells whether somebody has scaled all controllers of the providers down.
+func (s *side) stopped(ctx context.Context) (bool, error) {
+	const ofProvider = "cluster.x-k8s.io/provider"
+	var list *unstructured.UnstructuredList
+	err := s.persist(ctx, func(ctx context.Context) (err error) {
+		list, err = s.in(deployments, "").List(ctx, metav1.ListOptions{LabelSelector: ofProvider})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("list the controllers of the %s cluster: %w", s.name, err)
+	}
+	for i := range list.Items {
+		wanted, set, _ := unstructured.NestedInt64(list.Items[i].Object, "spec", "replicas")
+		running, _, _ := unstructured.NestedInt64(list.Items[i].Object, "status", "replicas")
+		if !set || wanted > 0 || running > 0 {
+			return false, nil
+		}
+	}
+	return len(list.Items) > 0, nil
 }
 
 // versions is the same as long as nothing changes.

@@ -154,3 +154,15 @@ func Partial(ctx context.Context, target Cluster, namespace string) (bool, error
 	record, err := s.record(ctx, namespace)
 	return record != nil && record.phase == copying, err
 }
+
+// Left tells whether the inventory of a namespace has left a cluster: a move from
+// it is past the point of no return, so its controllers are no longer the ones
+// that answer for the Clusters.
+func Left(ctx context.Context, source Cluster, namespace string) (bool, error) {
+	s, err := open("source", source, queryPatience)
+	if err != nil {
+		return false, err
+	}
+	j, err := s.journal(ctx, namespace)
+	return j != nil && j.committed(), err
+}

@@ -89,7 +89,7 @@ func (s *side) marked(ctx context.Context, namespace string) ([]item, error) {
 		if k == nil {
 			continue
 		}
-		err = s.each(ctx, k.gvr(), namespace, page, func(u *unstructured.Unstructured) error {
+		err = s.each(ctx, k.gvr(), k.Kind, namespace, page, func(u *unstructured.Unstructured) error {
 			if ours(u) {
 				list = append(list, item{key: key{k.GroupKind(), u.GetNamespace(), u.GetName()}, kind: *k, uid: u.GetUID()})
 			}
@@ -118,7 +118,7 @@ func (s *side) turn(ctx context.Context, k kind, namespace, name string, decide 
 		if apierrors.IsConflict(err) {
 			return false, nil
 		}
-		if apierrors.IsNotFound(err) {
+		if gone(err) {
 			return true, nil
 		}
 		return true, err

@@ -226,8 +226,8 @@ func (m *mover) lost(ctx context.Context, g *graph) ([]string, error) {
 			continue
 		}
 		owned := false
-		err := m.source.meta(ctx, k, g.namespace, func(o *metav1.PartialObjectMetadata) {
-			owned = owned || slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { n := g.byUID[r.UID]; return n != nil && n.taken })
+		err := m.source.entries(ctx, k, g.namespace, func(o *unstructured.Unstructured) {
+			owned = owned || slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { n := g.byUID[r.UID]; return n != nil && n.taken })
 		})
 		if err != nil {
 			return nil, fmt.Errorf("list %s of the source cluster: %w", k.resource, err)
@@ -292,7 +292,7 @@ func (m *mover) prior(ctx context.Context, g *graph, past *journal) (prior map[k
 		return nil, nil, err
 	}
 	copies := map[key]item{}
-	if past != nil && (past.phase == copying || past.phase == released) {
+	if past != nil && !past.committed() {
 		copies = past.past()
 	}
 	prior = map[key]bool{}
@@ -333,12 +333,12 @@ func (s *side) present(ctx context.Context, g *graph) (map[key]entry, error) {
 			continue
 		}
 		seen[p] = true
-		err := s.meta(ctx, n.kind, n.namespace, func(o *metav1.PartialObjectMetadata) {
-			e := entry{uid: o.UID}
-			for _, r := range o.OwnerReferences {
+		err := s.entries(ctx, n.kind, n.namespace, func(o *unstructured.Unstructured) {
+			e := entry{uid: o.GetUID()}
+			for _, r := range o.GetOwnerReferences() {
 				e.owners = append(e.owners, r.UID)
 			}
-			found[key{n.GroupKind, o.Namespace, o.Name}] = e
+			found[key{n.GroupKind, o.GetNamespace(), o.GetName()}] = e
 		})
 		if err != nil {
 			return nil, fmt.Errorf("list %s of the %s cluster: %w", n.kind.resource, s.name, err)

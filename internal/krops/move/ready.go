@@ -66,7 +66,7 @@ func (s *side) list(ctx context.Context, kind schema.GroupKind, namespace string
 		return nil, err
 	}
 	var list []unstructured.Unstructured
-	err = s.each(ctx, k.gvr(), namespace, page, func(u *unstructured.Unstructured) error { list = append(list, *u); return nil })
+	err = s.each(ctx, k.gvr(), k.Kind, namespace, page, func(u *unstructured.Unstructured) error { list = append(list, *u); return nil })
 	if err != nil {
 		return nil, fmt.Errorf("list %s of the %s cluster: %w", k.resource, s.name, err)
 	}

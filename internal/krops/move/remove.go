@@ -42,7 +42,7 @@ func (s *side) remove(ctx context.Context, i item) error {
 				Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}, PropagationPolicy: &background,
 			})
 		})
-		if err == nil || apierrors.IsNotFound(err) {
+		if err == nil || gone(err) {
 			return true, nil
 		}
 		return false, settle(err)
@@ -77,7 +77,7 @@ func (s *side) strip(ctx context.Context, i item, u *unstructured.Unstructured) 
 		return nil, err
 	}
 	stripped, err := s.merge(ctx, i.kind.gvr(), i.namespace, i.name, patch)
-	if apierrors.IsNotFound(err) {
+	if gone(err) {
 		return nil, nil //nolint:nilnil // gone is the aim
 	}
 	if err == nil && stripped.GetDeletionTimestamp() != nil {

@@ -100,12 +100,20 @@ func refuse(code int, reason, format string, a ...any) (int, any) {
 	return code, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": fmt.Sprintf(format, a...)}
 }
 
+func missing(resource, name string) (int, any) {
+	code, answer := refuse(http.StatusNotFound, "NotFound", "%s %q not found", resource, name)
+	answer.(map[string]any)["details"] = map[string]any{"name": name, "kind": resource}
+	return code, answer
+}
+
 func (s *server) answer(r *http.Request, body []byte) (int, any) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var group, version string
 	switch {
 	case r.URL.Path == "/api":
 		return http.StatusOK, map[string]any{"kind": "APIVersions", "versions": []string{"v1"}}
+	case r.URL.Path == "/version":
+		return http.StatusOK, map[string]any{"major": "1", "minor": "37", "gitVersion": "v1.37.2"}
 	case r.URL.Path == "/apis":
 		return http.StatusOK, s.groups()
 	case path[0] == "api" && len(path) > 1:
@@ -177,7 +185,7 @@ func (s *server) act(r *http.Request, t *served, namespace, name string, body []
 	at := s.path(t, namespace, name)
 	old := s.objects[at]
 	if name != "" && old == nil && r.Method != http.MethodPost {
-		return refuse(http.StatusNotFound, "NotFound", "%s %q not found", t.resource, name)
+		return missing(t.resource, name)
 	}
 	switch r.Method {
 	case http.MethodGet:
@@ -194,7 +202,7 @@ func (s *server) act(r *http.Request, t *served, namespace, name string, body []
 			return refuse(http.StatusConflict, "AlreadyExists", "%s %q already exists", t.resource, now.GetName())
 		}
 		if s.objects["/namespaces//"+namespace] == nil && namespace != "" {
-			return refuse(http.StatusNotFound, "NotFound", "namespaces %q not found", namespace)
+			return missing("namespaces", namespace)
 		}
 		now.SetNamespace(namespace)
 		now.SetUID(types.UID(fmt.Sprintf("%s-%d", s.name, s.version+1)))

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
@@ -87,6 +88,7 @@ const (
 var (
 	definitions  = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	namespaces   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	secretKind   = schema.GroupKind{Kind: "Secret"}
 	clusterKind  = schema.GroupKind{Group: clusterAPI, Kind: "Cluster"}
@@ -114,7 +116,7 @@ func (s *side) kinds(ctx context.Context) (kinds, error) {
 	for _, k := range core() {
 		found[k.GroupKind()] = k
 	}
-	err := s.each(ctx, definitions, "", crdPage, func(u *unstructured.Unstructured) error {
+	err := s.each(ctx, definitions, "CustomResourceDefinition", "", crdPage, func(u *unstructured.Unstructured) error {
 		k, err := define(u)
 		if err != nil {
 			return err
@@ -164,7 +166,7 @@ func define(u *unstructured.Unstructured) (kind, error) {
 
 // each calls act with every object of a resource, all namespaces when that is "".
 // An object is not valid after act has returned.
-func (s *side) each(ctx context.Context, r schema.GroupVersionResource, namespace string, limit int64, act func(*unstructured.Unstructured) error) error {
+func (s *side) each(ctx context.Context, r schema.GroupVersionResource, kind, namespace string, limit int64, act func(*unstructured.Unstructured) error) error {
 	next := ""
 	for {
 		var list *unstructured.UnstructuredList
@@ -175,6 +177,10 @@ func (s *side) each(ctx context.Context, r schema.GroupVersionResource, namespac
 		if err != nil {
 			return err
 		}
+		// The client takes an answer without items for an empty list.
+		if list.GetKind() != kind+"List" || list.GroupVersionKind().Group != r.Group {
+			return fmt.Errorf("a %q where a %sList was asked for", list.GetKind(), kind)
+		}
 		for i := range list.Items {
 			if err := act(&list.Items[i]); err != nil {
 				return err
@@ -184,6 +190,15 @@ func (s *side) each(ctx context.Context, r schema.GroupVersionResource, namespac
 			return nil
 		}
 	}
+}
+
+// entries calls act with every object of a kind in a namespace, or of the cluster
+// for a kind that lives in none.
+func (s *side) entries(ctx context.Context, k kind, namespace string, act func(*unstructured.Unstructured)) error {
+	if k.global {
+		namespace = ""
+	}
+	return s.each(ctx, k.gvr(), k.Kind, namespace, page, func(u *unstructured.Unstructured) error { act(u); return nil })
 }
 
 func (s *side) in(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
@@ -200,11 +215,18 @@ func (s *side) get(ctx context.Context, r schema.GroupVersionResource, namespace
 		found, err = s.in(r, namespace).Get(ctx, name, metav1.GetOptions{})
 		return err
 	})
-	if apierrors.IsNotFound(err) {
+	if gone(err) {
 		return nil, nil //nolint:nilnil // no object is an answer
+	}
+	if err == nil && found.GetName() != name {
+		return nil, fmt.Errorf("%q where %q was asked for", found.GetName(), name)
 	}
 	return found, err
 }
+
+// gone tells whether the server says that it does not have the object asked for,
+// not that it does not know the path, which says nothing of the object.
+func gone(err error) bool { return apierrors.IsNotFound(err) && kube.Gone(err) }
 
 // merge patches an object.
 func (s *side) merge(ctx context.Context, r schema.GroupVersionResource, namespace, name string, patch []byte) (*unstructured.Unstructured, error) {

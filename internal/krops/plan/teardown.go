@@ -162,13 +162,24 @@ func (t *teardown) workload(ns, name string) {
 		Already: "Cluster '" + name + "' not found – skipping",
 		Cannot:  cannot,
 	})
+	deleted := "CAPD workload cluster '" + name + "' deleted"
+	already := ""
+	if t.met("deleting/" + ns + "/" + name) {
+		already = deleted
+	}
 	t.add(Step{
 		ID: "wait-cluster-" + name, Kind: Wait, Title: "Waiting until CAPD workload cluster '" + name + "' is deleted...", Waits: "Cluster " + ns + "/" + name + " to be gone",
 		Takes: []Fact{there}, Moot: []Fact{there}, Deadline: workloadBudget, Every: workloadEvery, BestEffort: t.ForceKindDelete,
-		Success: "CAPD workload cluster '" + name + "' deleted",
+		Success: deleted, Already: already,
 		Cannot:  cannot,
 		Overdue: "CAPD workload cluster '" + name + "' did not finish deleting within " + seconds(workloadBudget) + left,
 	})
+}
+
+// met tells whether there were Clusters in this run: it was asked whether they are
+// being deleted.
+func (t *teardown) met(prefix string) bool {
+	return slices.ContainsFunc(t.world.Facts(), func(f Fact) bool { return strings.HasPrefix(string(f), prefix) })
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }
@@ -251,8 +262,8 @@ func (t *teardown) clusters(which Fact, say wording) {
 			t.deletion(name)
 		}
 	}
-	if slices.ContainsFunc(t.world.Facts(), func(f Fact) bool { return strings.HasPrefix(string(f), "deleting/") }) {
-		say.none = say.gone // there were some in this run
+	if t.met("deleting/") {
+		say.none = say.gone
 	}
 	t.add(Step{
 		ID: "wait-clusters", Kind: Wait, Title: "Waiting until the CAPI clusters are deleted...", Waits: say.waits,
@@ -460,10 +471,15 @@ func (t *teardown) providers(gone []Fact) {
 		Needs: []Fact{hostFound}, Clear: gone, Gives: []Fact{"run/providers-deleted"}, Moot: []Fact{allProviders}, EachRun: true, Forced: t.ForceKindDelete,
 		BestEffort: t.ForceKindDelete, Cannot: "teardown aborted", Already: "CAPI Operator CRDs not present – skipping provider deletion",
 	})
+	removed := "All CAPI providers removed"
+	already := ""
+	if t.world.Of("run/providers-deleted").There() {
+		already = removed
+	}
 	t.add(Step{
 		ID: "wait-providers", Kind: Wait, Title: "Waiting until the CAPI providers are deleted...", Waits: "no provider to be left",
 		Takes: []Fact{allProviders}, Moot: []Fact{allProviders}, Deadline: time.Duration(t.ProviderTimeout) * time.Second, Every: providersEvery, Tolerated: true,
-		BestEffort: t.ForceKindDelete, Success: "All CAPI providers removed", Cannot: "teardown aborted",
+		BestEffort: t.ForceKindDelete, Success: removed, Already: already, Cannot: "teardown aborted",
 		Overdue: "CAPI providers did not finish deleting within " + seconds(time.Duration(t.ProviderTimeout)*time.Second) + " – continuing",
 	})
 	b := t.File.Bootstrap

@@ -167,8 +167,10 @@ func holdup(u *unstructured.Unstructured) string {
 }
 
 // lastWord is what the condition says that speaks of the deletion, else the one that
-// changed last.
+// went wrong last.
 func lastWord(u *unstructured.Unstructured) string {
+	// What is False of these is no trouble.
+	calm := []string{"Paused", "Deleting", "Remediating", "RollingOut", "ScalingUp", "ScalingDown"}
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	last, text := "", ""
 	for _, item := range conditions {
@@ -179,13 +181,12 @@ func lastWord(u *unstructured.Unstructured) string {
 		message, _ := c["message"].(string)
 		since, _ := c["lastTransitionTime"].(string)
 		words := strings.Join(strings.Fields(cmp.Or(message, reason)), " ")
-		if words == "" {
-			continue
-		}
-		if name == "Deleting" && status == "True" {
+		switch {
+		case words == "":
+		case name == "Deleting" && status == "True":
 			return words
-		}
-		if since >= last { // times of one format
+		case status == "False" && slices.Contains(calm, name):
+		case status != "True" && since >= last: // times of one format
 			last, text = since, name+": "+words
 		}
 	}

@@ -1,5 +1,7 @@
 package site
 
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 // Owners counts the areas that answer a fact or do a step.
 func (s *Site) Owners(name string, fact bool) int {
 	owners := 0
@@ -13,3 +15,6 @@ func (s *Site) Owners(name string, fact bool) int {
 	}
 	return owners
 }
+
+// Holdup says why an object that is deleted is still there.
+func Holdup(u *unstructured.Unstructured) string { return holdup(u) }

@@ -19,6 +19,7 @@ import (
 const (
 	ProgramEnv = "HOLDFAST_LAB_PROGRAM" // set: this process is krops-bootstrap
 	KindEnv    = "HOLDFAST_LAB_KIND"    // socket of a KindHost
+	AWSEnv     = "HOLDFAST_LAB_AWS"     // address of a double of AWS
 	EventsEnv  = "HOLDFAST_LAB_EVENTS"  // file to which each event is added, "name step"
 	// DieEnv says where the program kills itself: at the n-th event of a name, done:3,
 	// or at that of a step, started:move.

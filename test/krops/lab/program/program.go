@@ -10,11 +10,17 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
+
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/krops"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
 	"github.com/holdfast-ops/holdfast/internal/krops/site"
+	"github.com/holdfast-ops/holdfast/internal/krops/sweep"
 	"github.com/holdfast-ops/holdfast/test/krops/lab"
 )
 
@@ -23,11 +29,30 @@ func Main() {
 	program.Main("krops-bootstrap", func(p program.Process, signals func() context.Context) int {
 		p.Version = "lab"
 		o := krops.Overrides{Sink: newWatcher()}
-		if socket := os.Getenv(lab.KindEnv); socket != "" {
-			o.Site = func(s *site.Options) { s.Kinds = lab.Kinds{Socket: socket} }
+		o.Site = func(s *site.Options) {
+			if socket := os.Getenv(lab.KindEnv); socket != "" {
+				s.Kinds = lab.Kinds{Socket: socket}
+			}
+			if address := os.Getenv(lab.AWSEnv); address != "" {
+				s.AWS = double(address)
+			}
 		}
 		return krops.RunWith(signals(), p, o)
 	})
+}
+
+// double is how a double of AWS is reached, which takes no time for what it does.
+func double(address string) sweep.Options {
+	quick := sweep.Budget{Within: 10 * time.Second, Every: 10 * time.Millisecond}
+	return sweep.Options{
+		Backoff: 10 * time.Millisecond,
+		Budgets: sweep.Budgets{NodeGroup: quick, Cluster: quick, Database: quick, VPC: quick, Address: quick, Stack: quick, Identity: quick},
+		Load: []func(*awsconfig.LoadOptions) error{
+			awsconfig.WithBaseEndpoint(address), awsconfig.WithSharedConfigFiles([]string{}), awsconfig.WithSharedCredentialsFiles([]string{}),
+			awsconfig.WithEC2IMDSClientEnableState(imds.ClientDisabled),
+			awsconfig.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("AKIA", "secret", "token")),
+		},
+	}
 }
 
 // watcher writes the events of a run down, and kills the process at one of them.

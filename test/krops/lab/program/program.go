@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/program"
 	"github.com/holdfast-ops/holdfast/internal/krops"
+	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
 	"github.com/holdfast-ops/holdfast/internal/krops/site"
 	"github.com/holdfast-ops/holdfast/internal/krops/sweep"
@@ -55,7 +56,8 @@ func double(address string) sweep.Options {
 	}
 }
 
-// watcher writes the events of a run down, and kills the process at one of them.
+// watcher writes the events of a run down, and kills the process at one of them:
+// one of a step that is no check.
 type watcher struct {
 	mu    sync.Mutex
 	file  *os.File
@@ -93,7 +95,8 @@ func (w *watcher) Event(e run.Event) {
 	if w.file != nil {
 		_, _ = fmt.Fprintf(w.file, "%s %s\n", e.Name, e.Step.ID) // the test misses it
 	}
-	if string(e.Name) != w.event {
+	// A check holds for its run only: whoever died there would not get further.
+	if string(e.Name) != w.event || w.step == "" && e.Step.Kind == plan.Check {
 		return
 	}
 	if w.left--; w.left == 0 || e.Step.ID == w.step {

@@ -33,12 +33,16 @@ func (c cli) statusCommand() *cobra.Command {
 			if output != "text" && output != "json" {
 				return app.Usage("--output %q: expected text or json", output)
 			}
+			interval, err := watch.ParseInterval(every)
+			if err != nil {
+				return app.Usage("--watch: %v", err)
+			}
 			look, err := c.looking(args)
 			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("watch") {
-				return c.watchStatus(cmd.Context(), cmd.CommandPath()+" "+strings.Join(args, " "), every, output, look)
+				return c.watchStatus(cmd.Context(), strings.Join(append([]string{cmd.CommandPath()}, args...), " "), interval, output, look)
 			}
 			text, err := look(cmd.Context()).render(output)
 			if err == nil {
@@ -218,13 +222,9 @@ func ago(now, then time.Time) string {
 }
 
 // watchStatus shows the status again and again.
-func (c cli) watchStatus(ctx context.Context, title, every, output string, look func(context.Context) overview) error {
-	interval, err := watch.ParseInterval(every)
-	if err != nil {
-		return app.Usage("--watch: %v", err)
-	}
+func (c cli) watchStatus(ctx context.Context, title string, interval time.Duration, output string, look func(context.Context) overview) error {
 	o := watch.Options{Title: title, Program: "krops-bootstrap", Interval: interval, Diff: true, Plain: output == "json" || variable(c.Process, "TERM") == "dumb"}
-	err = watch.Run(ctx, c.Streams, o, func(ctx context.Context, _ watch.Request) (watch.Frame, error) {
+	err := watch.Run(ctx, c.Streams, o, func(ctx context.Context, _ watch.Request) (watch.Frame, error) {
 		text, err := look(ctx).render(output)
 		if err != nil {
 			return watch.Frame{}, err

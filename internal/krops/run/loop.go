@@ -211,8 +211,9 @@ func (r *runner) observe(ctx context.Context, s plan.Step, facts []plan.Fact) er
 		asked = append(asked, f)
 		// What others make is simply not there yet while it cannot be asked about. What
 		// they remove is another matter: unknown is not gone.
+		// AWS is asked through a library that tries again by itself.
 		patience := r.Patience
-		if s.Kind == plan.Wait && slices.Contains(s.Gives, f) {
+		if s.Kind == plan.Wait && slices.Contains(s.Gives, f) || strings.HasPrefix(string(f), "aws/") {
 			patience = 0
 		}
 		if err := r.ask(ctx, f, patience); err != nil {

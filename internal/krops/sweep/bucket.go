@@ -57,7 +57,7 @@ func (c *Cloud) bucketOf(ctx context.Context, t config.SweepTarget, s Scope) (*b
 
 // bucketRegion is where AWS says a bucket is that was looked for in another region.
 func bucketRegion(err error) string {
-	f, ok := errors.AsType[*Failure](err)
+	f, ok := errors.AsType[*CallError](err)
 	if !ok {
 		return ""
 	}
@@ -219,9 +219,7 @@ func (b *bucket) stuck(ctx context.Context, kept []string) error {
 		text += "; the bucket has Object Lock: they can be deleted once their retention or legal hold ends"
 	}
 	const shown = 3
-	for _, k := range kept[:min(shown, len(kept))] {
-		text += "\n  " + k
-	}
+	text += "\n  " + strings.Join(kept[:min(shown, len(kept))], "\n  ")
 	if more := len(kept) - shown; more > 0 {
 		text += fmt.Sprintf("\n  and %d more", more)
 	}

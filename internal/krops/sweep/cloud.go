@@ -212,7 +212,7 @@ func pages(ask func(mark *string) (next *string, err error)) error {
 			return err
 		}
 		if seen[*next] {
-			return &Failure{Kind: Garbled, Text: "a listing that comes back to where it was"}
+			return &CallError{Kind: Garbled, Text: "a listing that comes back to where it was"}
 		}
 		seen[*next] = true
 		mark = next

@@ -26,8 +26,8 @@ const (
 	Other           Kind = "other"
 )
 
-// Failure is a call that failed, told with what to do about it.
-type Failure struct {
+// CallError is a call that failed, told with what to do about it.
+type CallError struct {
 	Kind      Kind
 	Operation string // like "EC2 DescribeVpcs"
 	Code      string // of AWS, "" without one
@@ -36,7 +36,7 @@ type Failure struct {
 }
 
 // Error tells what failed, why, and what helps.
-func (f *Failure) Error() string {
+func (f *CallError) Error() string {
 	var b strings.Builder
 	if f.Operation != "" {
 		b.WriteString(f.Operation + ": ")
@@ -69,7 +69,7 @@ func (f *Failure) Error() string {
 
 // Unwrap returns nothing: what the SDK says may quote what is signed, a session
 // token for one. [coded] looks at the code instead.
-func (f *Failure) Unwrap() error {
+func (f *CallError) Unwrap() error {
 	if errors.Is(f.err, context.Canceled) {
 		return context.Canceled
 	}
@@ -78,13 +78,13 @@ func (f *Failure) Unwrap() error {
 
 // coded tells whether AWS answered with one of these codes.
 func coded(err error, codes ...string) bool {
-	f, ok := errors.AsType[*Failure](err)
+	f, ok := errors.AsType[*CallError](err)
 	return ok && f.Code != "" && slices.Contains(codes, f.Code)
 }
 
 // failure reads what the SDK says.
 func (c *Cloud) failure(operation string, err error) error {
-	f := &Failure{Kind: Other, Operation: operation, err: err}
+	f := &CallError{Kind: Other, Operation: operation, err: err}
 	if op, ok := errors.AsType[*smithy.OperationError](err); ok && operation == "" {
 		f.Operation = op.Service() + " " + op.Operation()
 	}
@@ -103,7 +103,7 @@ func (c *Cloud) failure(operation string, err error) error {
 	return f
 }
 
-func kindOf(f *Failure, answered bool, status int, err error) Kind {
+func kindOf(f *CallError, answered bool, status int, err error) Kind {
 	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
 	network, broken := errors.AsType[net.Error](err)
 	_, unsent := errors.AsType[*smithyhttp.RequestSendError](err)

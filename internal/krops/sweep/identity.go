@@ -26,7 +26,7 @@ func (c *Cloud) Identity(ctx context.Context) (Caller, error) {
 	}
 	caller := Caller{aws.ToString(out.Account), aws.ToString(out.Arn)}
 	if caller.Account == "" {
-		return Caller{}, &Failure{Kind: Garbled, Operation: "STS GetCallerIdentity", Text: "no account"}
+		return Caller{}, &CallError{Kind: Garbled, Operation: "STS GetCallerIdentity", Text: "no account"}
 	}
 	c.mu.Lock()
 	c.account = caller.Account

@@ -211,11 +211,11 @@ func (l *locked) Warn(format string, a ...any) {
 	l.Voice.Warn(format, a...)
 }
 
-// Left is what a sweep has not removed, or what is not known of it.
-type Left struct{ Found }
+// LeftError is what a sweep has not removed, or what is not known of it.
+type LeftError struct{ Found }
 
 // Error lists it.
-func (l *Left) Error() string {
+func (l *LeftError) Error() string {
 	var b strings.Builder
 	if n := len(l.Items); n > 0 {
 		fmt.Fprintf(&b, "%d resources are left in AWS:", n)
@@ -236,7 +236,7 @@ func (l *Left) Error() string {
 	return b.String()
 }
 
-// Verify looks at every unit. The error, a [*Left], lists what is left.
+// Verify looks at every unit. The error, a [*LeftError], lists what is left.
 func (c *Cloud) Verify(ctx context.Context, s Scope) error {
 	var sum Found
 	if len(s.Targets) > 0 {
@@ -248,5 +248,5 @@ func (c *Cloud) Verify(ctx context.Context, s Scope) error {
 		return nil
 	}
 	slices.SortStableFunc(sum.Items, func(a, b Item) int { return strings.Compare(a.Region, b.Region) })
-	return &Left{sum}
+	return &LeftError{sum}
 }

@@ -113,7 +113,7 @@ func (p *pass) endpoints(ctx context.Context) error {
 	}
 	// The call succeeds although a deletion in it failed.
 	for _, u := range out.Unsuccessful {
-		f := &Failure{Kind: Other, Operation: "EC2 DeleteVpcEndpoints"}
+		f := &CallError{Kind: Other, Operation: "EC2 DeleteVpcEndpoints"}
 		if u.Error != nil {
 			f.Code, f.Text = aws.ToString(u.Error.Code), p.harmless(aws.ToString(u.Error.Message))
 		}

@@ -1,6 +1,7 @@
 package sweep_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,11 +17,11 @@ import (
 // names of clusters, many of which begin others.
 func names() *rapid.Generator[[]string] {
 	name := rapid.Custom(func(t *rapid.T) string {
-		text := rapid.SampledFrom([]string{"eu-north-1", "eu-north-1-workload", "eu-north-1-work"}).Draw(t, "base")
+		parts := []string{rapid.SampledFrom([]string{"eu-north-1", "eu-north-1-workload", "eu-north-1-work"}).Draw(t, "base")}
 		for range rapid.IntRange(0, 2).Draw(t, "parts") {
-			text += rapid.SampledFrom([]string{"-2", "-x", "s", "-iam", "2", "-nodes"}).Draw(t, "part")
+			parts = append(parts, rapid.SampledFrom([]string{"-2", "-x", "s", "-iam", "2", "-nodes"}).Draw(t, "part"))
 		}
-		return text
+		return strings.Join(parts, "")
 	})
 	return rapid.SliceOfNDistinct(name, 3, 3, rapid.ID).Filter(func(list []string) bool {
 		// Names of roles are those of one account: no two clusters have the same.
@@ -76,9 +77,8 @@ func law(t *rapid.T, address string, a *awstest.Account, scope sweep.Scope, fore
 			failed = err
 		}
 	}
-	switch {
-	case foreign != a.Dump(other):
-		return fmt.Errorf("another's things are touched: %v", failed)
+	if foreign != a.Dump(other) {
+		return fmt.Errorf("another's things are touched: %w", errors.Join(failed))
 	}
 	// Whose these are not even people could tell: they are left. The others are not.
 	doubtful := func(name string) bool { return strings.HasPrefix(name+"-", "|role|"+foreigner+"-") }

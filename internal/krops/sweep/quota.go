@@ -53,7 +53,7 @@ func (c *Cloud) quota(ctx context.Context, p config.AddressPlan) (limit, allocat
 		return 0, 0, 0, err
 	}
 	if quota.Quota == nil || quota.Quota.Value == nil {
-		return 0, 0, 0, &Failure{Kind: Garbled, Operation: "Service Quotas GetServiceQuota", Text: "no value"}
+		return 0, 0, 0, &CallError{Kind: Garbled, Operation: "Service Quotas GetServiceQuota", Text: "no value"}
 	}
 	inVPC, err := call(ctx, c, r.ec2.DescribeAddresses, &ec2.DescribeAddressesInput{Filters: filter("domain", "vpc")})
 	if err != nil {

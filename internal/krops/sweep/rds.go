@@ -38,7 +38,7 @@ func (c *Cloud) database(ctx context.Context, t config.SweepTarget) (*rdstypes.D
 		}
 	}
 	// AWS has a code for what is not there; an empty list is not it.
-	return nil, r, &Failure{Kind: Garbled, Operation: "RDS DescribeDBInstances", Text: "neither the instance nor that it does not exist"}
+	return nil, r, &CallError{Kind: Garbled, Operation: "RDS DescribeDBInstances", Text: "neither the instance nor that it does not exist"}
 }
 
 func (c *Cloud) lookDatabase(ctx context.Context, t config.SweepTarget) Found {

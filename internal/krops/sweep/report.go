@@ -3,6 +3,7 @@ package sweep
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -110,7 +111,7 @@ func (r *Report) table(b *strings.Builder, keep func(Finding) bool) {
 		age, status := "-", "Unknown"
 		switch {
 		case f.created != nil:
-			age, status = fmt.Sprint(f.age), fmt.Sprintf("%dh old", f.age)
+			age, status = strconv.Itoa(f.age), fmt.Sprintf("%dh old", f.age)
 		case f.expires != nil:
 			status = "Expired"
 		}

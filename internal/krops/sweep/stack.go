@@ -91,7 +91,7 @@ func (c *Cloud) sweepStack(ctx context.Context, regionName, name string, v Voice
 			return "", fmt.Errorf("%s: %w", what, err)
 		}
 		if len(out.Stacks) == 0 {
-			return "", fmt.Errorf("%s: %w", what, &Failure{Kind: Garbled, Operation: "CloudFormation DescribeStacks", Text: "no stack, for the id of one"})
+			return "", fmt.Errorf("%s: %w", what, &CallError{Kind: Garbled, Operation: "CloudFormation DescribeStacks", Text: "no stack, for the id of one"})
 		}
 		status := out.Stacks[0].StackStatus
 		switch {

@@ -75,10 +75,10 @@ func New() *Account {
 }
 
 // Serve makes the account reachable until the test ends, and returns its address.
-func (a *Account) Serve(t testing.TB) string {
-	t.Helper()
+func (a *Account) Serve(tb testing.TB) string {
+	tb.Helper()
 	address, closed := a.Listen()
-	t.Cleanup(closed)
+	tb.Cleanup(closed)
 	return address
 }
 

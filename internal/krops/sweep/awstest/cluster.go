@@ -2,6 +2,7 @@ package awstest
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -33,9 +34,7 @@ func (a *Account) AddCluster(c Cluster) {
 	preset(&c.Bucket, "krops-"+a.ID+"-"+c.Name+"-data")
 	none := map[string]string{}
 	labels := map[string]string{"sigs.k8s.io/cluster-api-provider-aws/cluster/" + c.Name: "owned"}
-	for k, v := range c.Tags {
-		labels[k] = v
-	}
+	maps.Copy(labels, c.Tags)
 	thing := func(t Thing) *Thing {
 		t.Owner = c.Owner
 		if t.Tags == nil {

@@ -13,46 +13,46 @@ import (
 func (c *request) ec2() func() {
 	switch c.action {
 	case "DescribeVpcs":
-		return c.describe("vpc", "vpcSet", "Filter", func(t *Thing) el {
+		return c.describe("vpc", "vpcSet", func(t *Thing) el {
 			return e("item", e("vpcId", t.ID), e("state", t.State), e("cidrBlock", "10.0.0.0/16"), e("isDefault", "false"), e("ownerId", c.ID), tagSet(t))
 		})
 	case "DescribeNatGateways":
-		return c.describe("nat", "natGatewaySet", "Filter", func(t *Thing) el {
+		return c.describe("nat", "natGatewaySet", func(t *Thing) el {
 			return e("item", e("natGatewayId", t.ID), e("vpcId", t.VPC), e("subnetId", t.Refs["subnet"]), e("state", t.State), e("createTime", t.Made.Format(time.RFC3339)),
 				e("natGatewayAddressSet", e("item", e("allocationId", t.Refs["eip"]))), tagSet(t))
 		})
 	case "DescribeAddresses":
 		return c.addresses
 	case "DescribeNetworkInterfaces":
-		return c.describe("eni", "networkInterfaceSet", "Filter", networkInterface)
+		return c.describe("eni", "networkInterfaceSet", networkInterface)
 	case "DescribeVpcEndpoints":
-		return c.describe("vpce", "vpcEndpointSet", "Filter", func(t *Thing) el {
+		return c.describe("vpce", "vpcEndpointSet", func(t *Thing) el {
 			return e("item", e("vpcEndpointId", t.ID), e("vpcId", t.VPC), e("state", t.State), e("vpcEndpointType", "Interface"), tagSet(t))
 		})
 	case "DescribeVpcPeeringConnections":
-		return c.describe("pcx", "vpcPeeringConnectionSet", "Filter", func(t *Thing) el {
+		return c.describe("pcx", "vpcPeeringConnectionSet", func(t *Thing) el {
 			return e("item", e("vpcPeeringConnectionId", t.ID), e("requesterVpcInfo", e("vpcId", t.VPC)), e("accepterVpcInfo", e("vpcId", t.Refs["accepter"])), e("status", e("code", t.State)))
 		})
 	case "DescribeEgressOnlyInternetGateways":
-		return c.describe("eigw", "egressOnlyInternetGatewaySet", "Filter", func(t *Thing) el {
+		return c.describe("eigw", "egressOnlyInternetGatewaySet", func(t *Thing) el {
 			return e("item", e("egressOnlyInternetGatewayId", t.ID), attachments(t), tagSet(t))
 		})
 	case "DescribeInternetGateways":
-		return c.describe("igw", "internetGatewaySet", "Filter", func(t *Thing) el {
+		return c.describe("igw", "internetGatewaySet", func(t *Thing) el {
 			return e("item", e("internetGatewayId", t.ID), attachments(t), tagSet(t))
 		})
 	case "DescribeSubnets":
-		return c.describe("subnet", "subnetSet", "Filter", func(t *Thing) el {
+		return c.describe("subnet", "subnetSet", func(t *Thing) el {
 			return e("item", e("subnetId", t.ID), e("vpcId", t.VPC), e("state", "available"), tagSet(t))
 		})
 	case "DescribeRouteTables":
-		return c.describe("rtb", "routeTableSet", "Filter", routeTable)
+		return c.describe("rtb", "routeTableSet", routeTable)
 	case "DescribeNetworkAcls":
-		return c.describe("acl", "networkAclSet", "Filter", func(t *Thing) el {
+		return c.describe("acl", "networkAclSet", func(t *Thing) el {
 			return e("item", e("networkAclId", t.ID), e("vpcId", t.VPC), e("default", t.Refs["default"]))
 		})
 	case "DescribeSecurityGroups":
-		return c.describe("sg", "securityGroupInfo", "Filter", func(t *Thing) el {
+		return c.describe("sg", "securityGroupInfo", func(t *Thing) el {
 			return e("item", e("groupId", t.ID), e("groupName", t.Refs["name"]), e("vpcId", t.VPC),
 				permissions("ipPermissions", t.Lists["ingress"]), permissions("ipPermissionsEgress", t.Lists["egress"]), tagSet(t))
 		})
@@ -119,9 +119,9 @@ func permissions(name string, rules []string) el {
 }
 
 // filtered tells whether a thing passes the filters of a call.
-func (c *request) filtered(t *Thing, prefix string) bool {
-	for i := range c.list(prefix) {
-		at := prefix + "." + strconv.Itoa(i+1)
+func (c *request) filtered(t *Thing) bool {
+	for i := range c.list("Filter") {
+		at := "Filter." + strconv.Itoa(i+1)
 		name := c.form.Get(at + ".Name")
 		var have []string
 		switch {
@@ -151,8 +151,8 @@ func (c *request) filtered(t *Thing, prefix string) bool {
 
 // like compares as the filters of EC2 do: * is any text.
 func like(text, pattern string) bool {
-	begin, rest, any := strings.Cut(pattern, "*")
-	if !any {
+	begin, rest, more := strings.Cut(pattern, "*")
+	if !more {
 		return text == pattern
 	}
 	text, ok := strings.CutPrefix(text, begin)
@@ -164,11 +164,11 @@ func like(text, pattern string) bool {
 	return false
 }
 
-func (c *request) describe(kind, set, filters string, show func(*Thing) el) func() {
+func (c *request) describe(kind, set string, show func(*Thing) el) func() {
 	return func() {
 		var list []*Thing
 		for _, t := range c.all(c.region, kind) {
-			if c.filtered(t, filters) && c.look(t) {
+			if c.filtered(t) && c.look(t) {
 				list = append(list, t)
 			}
 		}
@@ -189,7 +189,7 @@ func (c *request) describe(kind, set, filters string, show func(*Thing) el) func
 func (c *request) addresses() {
 	items := e("addressesSet")
 	for i, t := range c.all(c.region, "eip") {
-		if !c.filtered(t, "Filter") {
+		if !c.filtered(t) {
 			continue
 		}
 		item := e("item", e("allocationId", t.ID), e("publicIp", fmt.Sprintf("203.0.113.%d", i)), e("domain", "vpc"), tagSet(t))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,10 @@ type Client struct {
 	Dynamic dynamic.Interface
 
 	mapper *restmapper.DeferredDiscoveryRESTMapper
+	find   *discovery.DiscoveryClient
+
+	mu     sync.Mutex
+	served map[string]bool // groups that were
 }
 
 // NewClient returns a client; it asks nothing yet.
@@ -50,7 +55,29 @@ func NewClient(rc *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Rest: rc, Dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
+	return &Client{
+		Rest: rc, Dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found)),
+		find: found, served: map[string]bool{},
+	}, nil
+}
+
+// serves tells whether a group is served: one cheap question, while to look for a
+// kind that is not there means to ask for all there are.
+func (c *Client) serves(ctx context.Context, group string) (bool, error) {
+	c.mu.Lock()
+	known := c.served[group]
+	c.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	err := c.find.RESTClient().Get().AbsPath("/apis/" + group).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.served[group] = err == nil
+	return err == nil, err
 }
 
 // resource is where objects of a kind are, waiting for kinds that are about to be served.

@@ -46,6 +46,8 @@ type FluxPlayer struct {
 	artifacts map[string]artifact // by URL and tag
 	applied   map[string]time.Time
 	defined   bool
+
+	definitions map[string]bool // whose definitions were applied, by name and revision
 }
 
 // artifact is what was pulled.
@@ -55,7 +57,7 @@ type artifact struct {
 }
 
 // again is how long a Kustomization rests before it is applied again.
-const again = 2 * time.Second
+const again = 3 * time.Second
 
 // Turn looks at everything once.
 func (f *FluxPlayer) Turn(ctx context.Context) error {
@@ -209,9 +211,18 @@ func (f *FluxPlayer) reconcile(ctx context.Context, o *Object) error {
 	if err != nil {
 		return err
 	}
+	// Definitions are large, and nobody changes them.
+	done := label(o) + " " + a.revision
+	if f.definitions == nil {
+		f.definitions = map[string]bool{}
+	}
+	if f.definitions[done] {
+		objects = slices.DeleteFunc(objects, func(o *Object) bool { return rank(o) == 1 })
+	}
 	if err := where.Apply(ctx, objects...); err != nil {
 		return err
 	}
+	f.definitions[done] = true
 	return where.healthy(ctx, o)
 }
 

@@ -28,7 +28,7 @@ func PlayKubelet(ctx context.Context, c *Client, node string, ready chan<- error
 	}
 	k := kubelet{node: node, Interface: set}
 	ready <- Poll(ctx, 30*time.Second, 200*time.Millisecond, func() error { return k.beat(ctx) })
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for beat := 1; ; beat++ {
 		select {
@@ -36,7 +36,7 @@ func PlayKubelet(ctx context.Context, c *Client, node string, ready chan<- error
 			return
 		case <-tick.C:
 		}
-		if beat%100 == 0 {
+		if beat%50 == 0 {
 			_ = k.beat(ctx) // there is another
 		}
 		k.pods(ctx)

@@ -24,7 +24,7 @@ type Player interface {
 }
 
 // pause is the pause between two turns of a player.
-const pause = 200 * time.Millisecond
+const pause = 300 * time.Millisecond
 
 // patience is how long a test waits for what has to come true.
 const patience = 2 * time.Minute
@@ -60,6 +60,9 @@ func (p *Players) Stop() {
 
 // listed returns the objects of a kind, none where the kind is not served yet.
 func (c *Client) listed(ctx context.Context, gk schema.GroupKind, ns string) ([]Object, error) {
+	if there, err := c.serves(ctx, gk.Group); !there {
+		return nil, err
+	}
 	list, err := c.List(ctx, gk, ns)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		return nil, nil

@@ -97,7 +97,7 @@ func TestErrorsTellTheirCauses(t *testing.T) {
 			"BOOTSTRAP_CONFIG=/nonexistent/b.toml", "plan",
 			"Error: failed to read bootstrap config '/nonexistent/b.toml'\n\nCaused by:\n    open /nonexistent/b.toml: no such file or directory\n",
 		},
-		"C2 no such profile": {configured(t)[0], "plan bogus", "Error: unsupported profile 'bogus' (expected 'local-host' or 'aws' or 'local-talos' or 'azure' or 'gcp')\n"},
+		"C2 no such profile":              {configured(t)[0], "plan bogus", "Error: unsupported profile 'bogus' (expected 'local-host' or 'aws' or 'local-talos' or 'azure' or 'gcp')\n"},
 		"C2 no such profile to bootstrap": {configured(t)[0], "bogus", "Error: unsupported profile 'bogus' (expected 'local-host' or 'aws' or 'local-talos' or 'azure' or 'gcp')\n"},
 		"C9 no such profile to tear down": {configured(t)[0], "teardown bogus", "Error: unsupported profile 'bogus' (expected 'local-host' or 'aws' or 'local-talos' or 'azure' or 'gcp')\n"},
 		"D13 a teardown by hand": {

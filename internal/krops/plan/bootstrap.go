@@ -268,9 +268,15 @@ func (b *builder) watch() {
 	}
 	slow := "local-host reconciliation did not complete within " + b.ReconcileTimeout.String()
 	wait := func(id, title, waits, overdue string, deadline, every time.Duration, need, give Fact) {
+		var spare []Fact
+		if need != sourceFlux {
+			// What is suspended for the move reconciles no more. That something is suspended
+			// proves nothing before there is anything.
+			spare = []Fact{sourceSuspended}
+		}
 		b.add(Step{
 			ID: id, Kind: Wait, Title: title, Waits: waits, Deadline: deadline, Every: every, Needs: []Fact{need}, Gives: []Fact{give}, Source: true,
-			Overdue: overdue, Gap: every > 0,
+			Overdue: overdue, Gap: every > 0, Spare: spare,
 		})
 	}
 	wait("flux-apps-created", "Step 5: Flux reconciliation progress", "Kustomization flux-apps to be created", "flux-apps Kustomization was not created within 2 minutes",

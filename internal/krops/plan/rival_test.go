@@ -75,3 +75,22 @@ func TestAClusterIsReplacedOnceInARun(t *testing.T) {
 		})
 	}
 }
+
+func TestARerunDoesNotWaitForWhatIsSuspendedForTheMove(t *testing.T) {
+	t.Parallel()
+	s := settings(t, config.VerbBootstrap, "local-host")
+	w := empty()
+	for _, step := range plan.Bootstrap(s, w).Steps {
+		if step.ID == "move" {
+			break
+		}
+		w = w.After(step)
+	}
+	w = w.With("source/flux-apps-ready", plan.Absent("its state is of before")).With("source/workload-flux-controllers", plan.Absent("the same"))
+	same(t, find(t, plan.Bootstrap(s, w), "flux-apps-ready").Verdict, plan.Done, find(t, plan.Bootstrap(s, w), "workload-flux-controllers").Verdict, plan.Done)
+
+	nothing := w.With("source/flux-apps", plan.Absent("looked"))
+	if v := find(t, plan.Bootstrap(s, nothing), "flux-apps-created").Verdict; v == plan.Done {
+		t.Error("nothing was created, and nothing is waited for")
+	}
+}

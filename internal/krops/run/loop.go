@@ -66,6 +66,7 @@ type runner struct {
 	began   map[string]time.Time // steps that were begun
 	ended   map[string]bool      // steps whose end was told
 	done    map[string]int       // how often a step was done
+	gave    map[plan.Fact]bool   // what this run has made
 	phases  map[string]bool
 	asked   string // the step whose outcome was looked at and nothing done since
 	refused string // the step whose refusal was looked at again
@@ -78,7 +79,7 @@ type runner struct {
 func Run(ctx context.Context, o Options) (Report, error) {
 	r := &runner{
 		Options: o,
-		began:   map[string]time.Time{}, ended: map[string]bool{}, done: map[string]int{}, phases: map[string]bool{},
+		began:   map[string]time.Time{}, ended: map[string]bool{}, done: map[string]int{}, gave: map[plan.Fact]bool{}, phases: map[string]bool{},
 	}
 	defer context.AfterFunc(ctx, func() {
 		o.Sink.Event(Event{Name: Stopping, Message: "interrupted: stopping at the next safe point (once more to abort at once)"})
@@ -159,7 +160,9 @@ func (r *runner) settled(p plan.Plan, first plan.Step, left bool) {
 		}
 		r.ended[s.ID] = true
 		e := Event{Name: Skipped, Message: s.Why, Already: s.Already != "" && s.Why == s.Already}
-		if _, begun := r.began[s.ID]; begun {
+		_, begun := r.began[s.ID]
+		// A wait for what this run has made is over before it began: nothing was there already.
+		if begun || s.Kind == plan.Wait && slices.ContainsFunc(s.Needs, func(f plan.Fact) bool { return r.gave[f] }) {
 			e = Event{Name: Done, Message: s.Success, Elapsed: r.took(s)}
 		}
 		r.tell(s, e)
@@ -317,9 +320,21 @@ func warning(s plan.Step, err error) string {
 	return strings.TrimRight(s.Title, ".") + ": " + err.Error()
 }
 
+// again is how often a step may be done in one run. What is asked to go away may be
+// made anew by others, until they have noticed; all else is done once.
+func again(s plan.Step) int {
+	if slices.ContainsFunc(s.Gives, goingAway) {
+		return rewaits
+	}
+	return 1
+}
+
+// goingAway tells whether a fact is that something is being deleted.
+func goingAway(f plan.Fact) bool { return strings.HasPrefix(string(f), "deleting/") }
+
 // act carries out a step that is no wait.
 func (r *runner) act(ctx context.Context, s plan.Step) error {
-	if r.done[s.ID] > 0 {
+	if r.done[s.ID] >= again(s) {
 		return r.fail(s, fmt.Errorf("step %s was done, and its outcome was seen, and it is to be done again: something undoes it (%s)", s.ID, r.missing(s)))
 	}
 	// What was seen before may have changed. Only what is seen now permits an act.
@@ -422,6 +437,9 @@ func (r *runner) missing(s plan.Step) string {
 
 func (r *runner) finish(s plan.Step) {
 	r.done[s.ID]++
+	for _, f := range s.Gives {
+		r.gave[f] = true
+	}
 	r.ended[s.ID] = true
 	r.report.Last = s.Title
 	r.tell(s, Event{Name: Done, Message: s.Success, Elapsed: r.took(s)})

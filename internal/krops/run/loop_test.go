@@ -227,8 +227,8 @@ func TestAnErrorEndsTheRunAndTheNextStepIsNotBegun(t *testing.T) {
 			return nil
 		}}
 		report, heard, err := carry(t, t.Context(), c.plan, s)
-		same(t, errors.Is(err, cause), true, fmt.Sprint(err), "Installing Flux Operator: no such chart", s.steps[len(s.steps)-1], "create-kind",
-			report.Next, "Installing Flux Operator...", report.Last, "Waiting for cluster node to be ready...", len(heard.of(run.Failed)), 1)
+		same(t, errors.Is(err, cause), true, fmt.Sprint(err), "Installing Flux Operator: no such chart", s.steps[len(s.steps)-1], "kind-context",
+			report.Next, "Installing Flux Operator...", report.Last, "Adding the context of kind cluster 'mgmt' to the kubeconfig of the caller...", len(heard.of(run.Failed)), 1)
 	})
 }
 

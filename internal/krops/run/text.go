@@ -173,7 +173,15 @@ func waiting(e Event) string {
 	return line + fmt.Sprintf(" (%s of %s)", short(e.Elapsed.Truncate(time.Second)), short(e.Budget))
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) > 0 {
+			lines = append(lines, strings.Join(words, " "))
+		}
+	}
+	return strings.Join(lines, "; ")
+}
 
 // lines are what an event says on the two streams.
 func lines(e Event) (out, errs string) {

@@ -72,7 +72,7 @@ x    True
     Registry created and running: r:5000
 >>> Waiting for the definition...
 >>>   waiting for Cluster default/x: no such Kustomization (10s of 40m)
->>>   waiting for Cluster default/x: it is not Ready (1m30s of 40m)
+>>>   waiting for Cluster default/x: it is; not Ready (1m30s of 40m)
 >>>   took 2m3s
 >>> It is there
 ✓ Teardown complete.

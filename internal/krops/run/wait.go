@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
@@ -85,6 +86,13 @@ func pause(ctx context.Context, d time.Duration) error {
 func (r *runner) probe(ctx context.Context, s plan.Step) (left bool, err error) {
 	if err := r.observe(ctx, s, s.Outcome()); err != nil {
 		return false, err
+	}
+	if len(s.Takes) > 0 {
+		// What was asked to go may be gone, and another of its name there in its place.
+		going := slices.DeleteFunc(r.world.Facts(), func(f plan.Fact) bool { return !goingAway(f) || !r.world.Of(f).There() })
+		if err := r.observe(ctx, s, going); err != nil {
+			return false, err
+		}
 	}
 	p := r.Plan(r.world)
 	if now, ok := p.Step(s.ID); !ok || now.Verdict == plan.Done {

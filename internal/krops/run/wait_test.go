@@ -168,6 +168,32 @@ func TestAWaitGoesOnWithTheTimeItHasLeft(t *testing.T) {
 	})
 }
 
+func TestWhatIsMadeAnewWhileItIsDeletedIsDeletedAgain(t *testing.T) {
+	t.Parallel()
+	timeless(t, func(t *testing.T) {
+		c := tearing(t, "local-host", plan.HostKind)
+		s := &site{truth: c.world}
+		looks := 0
+		s.hold = func(step plan.Step) (string, error) {
+			if looks++; looks == 2 {
+				s.truth = s.truth.With("deleting/default/local-workload", plan.Absent("it is another one"))
+			}
+			if looks > 4 {
+				s.truth = s.truth.After(step)
+			}
+			return "", nil
+		}
+		_, _, err := carry(t, t.Context(), c.plan, s)
+		deleted := 0
+		for _, id := range s.steps {
+			if id == "delete-cluster-local-workload" {
+				deleted++
+			}
+		}
+		same(t, err, nil, deleted, 2)
+	})
+}
+
 func TestD6ALookThatFailsEndsADeletionUnconfirmed(t *testing.T) {
 	t.Parallel()
 	timeless(t, func(t *testing.T) {

@@ -210,10 +210,7 @@ func (b *bucket) drop(ctx context.Context, ids []s3types.ObjectIdentifier) (kept
 func (b *bucket) stuck(ctx context.Context, kept []string) error {
 	slices.Sort(kept)
 	kept = slices.Compact(kept)
-	text := fmt.Sprintf("%d versions cannot be deleted", len(kept))
-	if len(kept) == 1 {
-		text = "1 version cannot be deleted"
-	}
+	text := number(len(kept), "version cannot be deleted", "versions cannot be deleted")
 	lock, err := call(ctx, b.Cloud, b.client.GetObjectLockConfiguration, &s3.GetObjectLockConfigurationInput{Bucket: &b.name, ExpectedBucketOwner: &b.owner})
 	if err == nil && lock.ObjectLockConfiguration != nil && lock.ObjectLockConfiguration.ObjectLockEnabled == s3types.ObjectLockEnabledEnabled {
 		text += "; the bucket has Object Lock: they can be deleted once their retention or legal hold ends"

@@ -218,7 +218,7 @@ type LeftError struct{ Found }
 func (l *LeftError) Error() string {
 	var b strings.Builder
 	if n := len(l.Items); n > 0 {
-		fmt.Fprintf(&b, "%d resources are left in AWS:", n)
+		b.WriteString(number(n, "resource is left", "resources are left") + " in AWS:")
 		for _, i := range l.Items {
 			b.WriteString("\n  " + i.String())
 		}
@@ -227,13 +227,20 @@ func (l *LeftError) Error() string {
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "%d questions were not answered, so it is not known what is left:", n)
+		b.WriteString(number(n, "question was not answered", "questions were not answered") + ", so it is not known what is left:")
 		for _, err := range l.Failures {
 			b.WriteString("\n  " + err.Error())
 		}
 	}
 	b.WriteString("\nrun the same command again once the cause is mended")
 	return b.String()
+}
+
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Verify looks at every unit. The error, a [*LeftError], lists what is left.

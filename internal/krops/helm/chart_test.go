@@ -193,7 +193,7 @@ func TestAnAddressIsThatOfASource(t *testing.T) {
 }
 
 // Not parallel: it sets variables.
-func TestNoCredentialsAreSentAndNoFilesAreWritten(t *testing.T) { //nolint:paralleltest // see above
+func TestNoCredentialsAreSentAndNoFilesAreWritten(t *testing.T) {
 	home := t.TempDir()
 	address, sent := registry(t)
 	push(t, address, "plain", "1.2.3", layerType, packed(t, "plain", "1.2.3"))

@@ -61,7 +61,7 @@ func (b *bound) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := b.ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(r.Context()) //nolint:contextcheck // that of the request, bound to the other below
 	unwatch := context.AfterFunc(b.ctx, func() { cancel(context.Cause(b.ctx)) })
 	release := sync.OnceFunc(func() { unwatch(); cancel(nil) })
 	response, err := b.next.RoundTrip(r.WithContext(ctx))

@@ -168,22 +168,25 @@ func podsReady(ctx context.Context, c *kube.Cluster, namespace string) plan.Pres
 func (f *flux) instanceHold(ctx context.Context, _ plan.Step) (string, error) {
 	c, err := f.on(ctx)
 	if err != nil {
-		return err.Error(), nil
+		return waiting(err)
 	}
 	seen := &trouble{}
 	u, err := c.Get(ctx, kube.FluxInstance, f.site.fluxNamespace(), fluxName)
 	if err != nil {
-		return err.Error(), nil
+		return waiting(err)
 	}
 	seen.look(u)
 	seen.from(ctx, c, f.site.fluxNamespace(), fluxSync)
 	return seen.why(), f.patience.with(seen)
 }
 
+// waiting is what holds a wait up that cannot look: the next look may succeed.
+func waiting(err error) (why string, hopeless error) { return err.Error(), nil }
+
 func (f *flux) controllersHold(ctx context.Context, _ plan.Step) (string, error) {
 	c, err := f.on(ctx)
 	if err != nil {
-		return err.Error(), nil
+		return waiting(err)
 	}
 	return podsHold(ctx, c, f.site.fluxNamespace()), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,12 +37,8 @@ func newPair(t *testing.T, environment string, env map[string]string) *pair {
 	p.kinds.clusters["mgmt"] = kind.Config{}
 	p.write(".kube/krops-mgmt.yaml", p.target.access("krops-mgmt"))
 	p.write("age.agekey", "# created: 2026\n# public key: age1abc\nAGE-SECRET-KEY-1\n")
-	for name, value := range map[string]string{"GIT_REPO_URL": "https://github.com/acme/site", "GITHUB_TOKEN": "sesame"} {
-		p.env[name] = value
-	}
-	for name, value := range env {
-		p.env[name] = value
-	}
+	maps.Copy(p.env, map[string]string{"GIT_REPO_URL": "https://github.com/acme/site", "GITHUB_TOKEN": "sesame"})
+	maps.Copy(p.env, env)
 	p.site = p.premises.site(config.VerbBootstrap, environment)
 	p.site.Now = func() time.Time { return p.now }
 	return p
@@ -456,7 +453,7 @@ func TestErrorsOfFluxAreFollowedWhileAWaitWaits(t *testing.T) {
 		}
 		_, _ = rw.Write([]byte(`{"level":"info","msg":"fine"}` + "\nno JSON\n" +
 			`{"level":"error","msg":"Reconciler error","controllerKind":"Kustomization","namespace":"flux-system","name":"apps","error":"no such file"}` + "\n"))
-		rw.(http.Flusher).Flush()
+		_ = http.NewResponseController(rw).Flush()
 		<-r.Context().Done()
 	})
 	voice := &loud{said: make(chan string, 1)}

@@ -105,7 +105,7 @@ func (s *Site) fluxHold(on func(context.Context) (*kube.Cluster, error), p *pati
 	return func(ctx context.Context, _ plan.Step) (string, error) {
 		c, err := on(ctx)
 		if err != nil {
-			return err.Error(), nil
+			return waiting(err)
 		}
 		seen := &trouble{}
 		seen.from(ctx, c, s.fluxNamespace(), name)
@@ -116,7 +116,7 @@ func (s *Site) fluxHold(on func(context.Context) (*kube.Cluster, error), p *pati
 func (s *Site) workloadPodsHold(ctx context.Context, _ plan.Step) (string, error) {
 	c, err := s.workload(ctx)
 	if err != nil {
-		return err.Error(), nil
+		return waiting(err)
 	}
 	return podsHold(ctx, c, s.fluxNamespace()), nil
 }

@@ -47,14 +47,13 @@ func chartSources(t *testing.T, charts ...lab.Chart) (oci, repository string) {
 }
 
 // whole opens a control plane with controllers and a node that is played.
-func whole(t *testing.T) (*lab.Plane, *kube.Cluster) {
+func whole(t *testing.T) *kube.Cluster {
 	t.Helper()
-	plane := lab.Planes(t, 1)[0]
-	c, err := kube.Open(plane.Kubeconfig, "")
+	c, err := kube.Open(lab.Planes(t, 1)[0].Kubeconfig, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plane, c
+	return c
 }
 
 // revisions are the states of the revisions of a release, the oldest first.
@@ -71,7 +70,9 @@ func revisions(t *testing.T, c *kube.Cluster, namespace, name string) (*storage.
 	}
 	var list []*releasev1.Release
 	for _, r := range all {
-		list = append(list, r.(*releasev1.Release))
+		if one, ok := r.(*releasev1.Release); ok {
+			list = append(list, one)
+		}
 	}
 	return store, list
 }
@@ -89,7 +90,7 @@ func states(t *testing.T, c *kube.Cluster, namespace, name string) []string {
 
 func TestReleasesOnARealServer(t *testing.T) {
 	t.Parallel()
-	_, c := whole(t)
+	c := whole(t)
 	ctx := t.Context()
 	oci, repository := chartSources(t, lab.FluxOperatorChart("0.58.0"), lab.FluxOperatorChart("0.61.0"), lab.FluxInstanceChart("0.58.0"), lab.CertManagerChart("v1.21.2"))
 	operator := helm.Release{Name: "flux-operator", Namespace: "flux-system", Chart: oci + "/flux-operator", Version: "0.58.0", Wait: helm.Watcher, Timeout: time.Minute}
@@ -102,7 +103,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 	instance := helm.Release{Name: "flux", Namespace: "flux-system", Chart: oci + "/flux-instance", Version: "0.58.0", Values: values("latest"), Wait: helm.Legacy, Timeout: time.Minute}
 	say := func(text string) { t.Log(text) }
 
-	t.Run("a release that is not there is confirmed absent", func(t *testing.T) {
+	inOrder(t, "a release that is not there is confirmed absent", func(t *testing.T) {
 		if got := helm.Deployed(ctx, c, operator); !got.Gone() {
 			t.Error(got)
 		}
@@ -111,7 +112,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("it is installed from a registry into a namespace of its own, and waited for", func(t *testing.T) {
+	inOrder(t, "it is installed from a registry into a namespace of its own, and waited for", func(t *testing.T) {
 		if err := helm.Ensure(ctx, c, operator, say); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("another version, or other values, are not the release that is wanted", func(t *testing.T) {
+	inOrder(t, "another version, or other values, are not the release that is wanted", func(t *testing.T) {
 		newer, other := operator, operator
 		newer.Version, other.Values = "0.61.0", map[string]any{"a": 1}
 		if got := helm.Deployed(ctx, c, newer); got.Evidence() != "release flux-operator has version 0.58.0, 0.61.0 is wanted" {
@@ -147,7 +148,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("an object of a kind Helm does not know is not waited for by the legacy way", func(t *testing.T) {
+	inOrder(t, "an object of a kind Helm does not know is not waited for by the legacy way", func(t *testing.T) {
 		began := time.Now()
 		if err := helm.Ensure(ctx, c, instance, say); err != nil {
 			t.Fatal(err)
@@ -172,7 +173,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("it is installed from a repository, definitions included", func(t *testing.T) {
+	inOrder(t, "it is installed from a repository, definitions included", func(t *testing.T) {
 		cert := helm.Release{
 			Name: "cert-manager", Namespace: "cert-manager", Chart: repository + "/cert-manager", Version: "1.21.2",
 			Values: map[string]any{"crds": map[string]any{"enabled": true}}, Wait: helm.Watcher, Timeout: time.Minute,
@@ -188,7 +189,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("it is removed with what it made", func(t *testing.T) {
+	inOrder(t, "it is removed with what it made", func(t *testing.T) {
 		for range 2 {
 			if err := helm.Uninstall(ctx, c, "flux-system", "flux", time.Minute); err != nil {
 				t.Fatal(err)
@@ -205,7 +206,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 
 func TestAReleaseThatWasLeftUnfinishedIsHealed(t *testing.T) {
 	t.Parallel()
-	_, c := whole(t)
+	c := whole(t)
 	ctx := t.Context()
 	oci, _ := chartSources(t, lab.FluxOperatorChart("0.58.0"), lab.FluxOperatorChart("0.61.0"))
 	for name, test := range map[string]struct {
@@ -223,7 +224,7 @@ func TestAReleaseThatWasLeftUnfinishedIsHealed(t *testing.T) {
 		"uninstalling-half-way":    {false, common.StatusUninstalling, []string{"superseded", "deployed"}},
 		"uninstalled-with-history": {false, common.StatusUninstalled, []string{"deployed"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		inOrder(t, name, func(t *testing.T) {
 			// Not parallel: they are about the same release.
 			r := helm.Release{Name: "flux-operator", Namespace: "flux-system", Chart: oci + "/flux-operator", Version: "0.58.0", Wait: helm.Watcher, Timeout: time.Minute}
 			ensure := func() {
@@ -278,7 +279,7 @@ func TestAReleaseThatWasLeftUnfinishedIsHealed(t *testing.T) {
 
 func TestAnInstallationThatFailsSaysWhyAndIsDoneAgain(t *testing.T) {
 	t.Parallel()
-	_, c := whole(t)
+	c := whole(t)
 	stuck := lab.Chart{Name: "app", Version: "1.0.0", Templates: map[string]string{"job.yaml": `apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: app}
@@ -288,7 +289,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 	oci, _ := chartSources(t, stuck, good)
 	r := helm.Release{Name: "app", Namespace: "apps", Chart: oci + "/app", Version: "1.0.0", Wait: helm.Watcher, Timeout: 2 * time.Second}
 
-	t.Run("a wait that runs out of time", func(t *testing.T) {
+	inOrder(t, "a wait that runs out of time", func(t *testing.T) {
 		err := helm.Ensure(t.Context(), c, r, func(string) {})
 		if err == nil || !strings.Contains(err.Error(), "release apps/app: ") || !strings.Contains(err.Error(), "app") {
 			t.Error(err)
@@ -298,7 +299,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 		}
 	})
 
-	t.Run("a wait that is cancelled ends soon, and the release is no riddle", func(t *testing.T) {
+	inOrder(t, "a wait that is cancelled ends soon, and the release is no riddle", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		r := r
@@ -313,7 +314,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 		}
 	})
 
-	t.Run("the next one succeeds", func(t *testing.T) {
+	inOrder(t, "the next one succeeds", func(t *testing.T) {
 		r := r
 		r.Version = "1.0.1"
 		if err := helm.Ensure(t.Context(), c, r, func(string) {}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,12 @@ func server(t *testing.T) (*lab.Plane, *kube.Cluster) {
 		t.Fatal(err)
 	}
 	return plane, c
+}
+
+// inOrder runs a part of a test that the next ones build on.
+func inOrder(t *testing.T, name string, part func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, part)
 }
 
 func decoded(t *testing.T, manifest string) []*unstructured.Unstructured {
@@ -83,7 +90,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 	ctx := t.Context()
 	kind := schema.GroupKind{Group: "example.org", Kind: "Thing"}
 
-	t.Run("before there is the kind it is confirmed absent", func(t *testing.T) {
+	inOrder(t, "before there is the kind it is confirmed absent", func(t *testing.T) {
 		if got := c.Lookup(ctx, kind, "lab", "one"); !got.Gone() {
 			t.Error(got)
 		}
@@ -95,7 +102,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("a namespace, a definition and an object of it are applied at once", func(t *testing.T) {
+	inOrder(t, "a namespace, a definition and an object of it are applied at once", func(t *testing.T) {
 		if err := c.Apply(ctx, decoded(t, things)...); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +117,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("applying again changes nothing, and the server says so", func(t *testing.T) {
+	inOrder(t, "applying again changes nothing, and the server says so", func(t *testing.T) {
 		before, err := c.Get(ctx, kind, "lab", "one")
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +138,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("a field of another is no difference, a changed one is", func(t *testing.T) {
+	inOrder(t, "a field of another is no difference, a changed one is", func(t *testing.T) {
 		if err := c.Patch(ctx, kind, "lab", "one", []byte(`{"spec":{"colour":"red"},"metadata":{"labels":{"a":"b"}}}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -143,10 +150,10 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("a list is read page by page", func(t *testing.T) {
+	inOrder(t, "a list is read page by page", func(t *testing.T) {
 		var many []*unstructured.Unstructured
 		for i := range 620 {
-			many = append(many, kube.NewConfigMap("lab", fmt.Sprintf("m-%03d", i), map[string]string{"i": fmt.Sprint(i)}))
+			many = append(many, kube.NewConfigMap("lab", fmt.Sprintf("m-%03d", i), map[string]string{"i": strconv.Itoa(i)}))
 		}
 		if err := c.Apply(ctx, many...); err != nil {
 			t.Fatal(err)
@@ -157,7 +164,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("a Secret holds what it was given, and is not quoted", func(t *testing.T) {
+	inOrder(t, "a Secret holds what it was given, and is not quoted", func(t *testing.T) {
 		data := map[string][]byte{"username": []byte("git"), "password": []byte("ses\"am\ne\x00")}
 		if err := c.Apply(ctx, kube.NewSecret("lab", "s", data)); err != nil {
 			t.Fatal(err)
@@ -172,7 +179,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("only the object that was meant is deleted", func(t *testing.T) {
+	inOrder(t, "only the object that was meant is deleted", func(t *testing.T) {
 		if err := c.Delete(ctx, kind, "lab", "one", kube.Only("another")); err == nil {
 			t.Error("another object was deleted")
 		}
@@ -191,11 +198,11 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	t.Run("a definition that is gone takes its kind along", func(t *testing.T) {
+	inOrder(t, "a definition that is gone takes its kind along", func(t *testing.T) {
 		if err := c.Delete(ctx, kube.CustomResourceDefinition, "", "things.example.org"); err != nil {
 			t.Fatal(err)
 		}
-		lab.Until(t, "the kind to be gone", func(ctx context.Context) (bool, error) {
+		lab.Until(t, "the kind to be gone", func(ctx context.Context) (bool, error) { //nolint:contextcheck // of the test as well
 			return c.Lookup(ctx, kind, "lab", "one").Gone() && c.Listing(ctx, kind, "", nil).String() == "[]", nil
 		})
 	})

@@ -73,9 +73,11 @@ func stateOf(objects []unstructured.Unstructured) State {
 
 // Condition returns a condition of an object; ok tells whether it has it. A
 // condition of an earlier generation of the object is not known: it says nothing
-// of what was asked for since.
+// of what was asked for since. Of an object that is suspended the last one holds:
+// its controller does not look at it any more.
 func Condition(u *unstructured.Unstructured, name string) (status, reason, message string, ok bool) {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	suspended, _, _ := unstructured.NestedBool(u.Object, "spec", "suspend")
 	for _, item := range list {
 		condition, isMap := item.(map[string]any)
 		if !isMap || condition["type"] != name {
@@ -84,7 +86,7 @@ func Condition(u *unstructured.Unstructured, name string) (status, reason, messa
 		status, _ := condition["status"].(string)
 		reason, _ := condition["reason"].(string)
 		message, _ := condition["message"].(string)
-		if seen, has := condition["observedGeneration"].(int64); has && seen > 0 && seen < u.GetGeneration() {
+		if seen, has := condition["observedGeneration"].(int64); has && !suspended && seen > 0 && seen < u.GetGeneration() {
 			status = "Unknown"
 		}
 		return status, reason, message, true

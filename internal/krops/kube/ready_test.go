@@ -70,4 +70,8 @@ func TestAConditionOfAnEarlierGenerationIsNotKnown(t *testing.T) {
 	if diff := cmp.Diff([][3]string{{"Unknown", "Done", "fine"}, {"True", "Bad", "no"}, {}}, got); diff != "" {
 		t.Error(diff)
 	}
+	u.Object["spec"] = map[string]any{"suspend": true}
+	if got := condition("Ready"); got[0] != "True" {
+		t.Errorf("of an object that was suspended since: %v", got)
+	}
 }

@@ -96,7 +96,7 @@ func (w *watcher) Event(e run.Event) {
 		_, _ = fmt.Fprintf(w.file, "%s %s\n", e.Name, e.Step.ID) // the test misses it
 	}
 	// A check holds for its run only: whoever died there would not get further.
-	if string(e.Name) != w.event || w.step == "" && e.Step.Kind == plan.Check {
+	if string(e.Name) != w.event || w.step == "" && (e.Step.Kind == plan.Check || e.Step.EachRun) {
 		return
 	}
 	if w.left--; w.left == 0 || e.Step.ID == w.step {

@@ -131,8 +131,7 @@ func Unpause(ctx context.Context, target Cluster, namespace string) error {
 		return err
 	}
 	if record == nil {
-		_, err := s.resume(ctx, namespace)
-		return err
+		return s.resume(ctx, namespace)
 	}
 	if record.phase == copying {
 		return errPartial

@@ -3,6 +3,7 @@ package move_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestAListOfObjectsIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	machine := schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Machine"}
 	for _, n := range []int{0, 3, 20_000} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			var lines []string
 			for i := range n {

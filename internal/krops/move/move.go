@@ -42,9 +42,9 @@ type Result struct {
 	Operator []string // what stays paused, because its operator paused it
 }
 
-// Failed tells that a move failed before anything was deleted: the source has
+// FailedError tells that a move failed before anything was deleted: the source has
 // everything.
-type Failed struct {
+type FailedError struct {
 	Check string // what was being done
 	Err   error
 	// Resumed tells that what the move had paused runs again.
@@ -52,7 +52,7 @@ type Failed struct {
 }
 
 // Error says what failed, and in what state the source is.
-func (f *Failed) Error() string {
+func (f *FailedError) Error() string {
 	state := "the source cluster is as it was"
 	if !f.Resumed {
 		state = "the source cluster has everything, but its Clusters are still paused: run the same command again, which lifts that"
@@ -61,7 +61,7 @@ func (f *Failed) Error() string {
 }
 
 // Unwrap returns what failed.
-func (f *Failed) Unwrap() error { return f.Err }
+func (f *FailedError) Unwrap() error { return f.Err }
 
 type mover struct {
 	Options
@@ -149,7 +149,7 @@ func Move(ctx context.Context, o Options) (Result, error) {
 	} else {
 		m.Say("Finishing a move that was begun: the target cluster has everything")
 	}
-	if err := m.finish(ctx, j, record); err != nil {
+	if err := m.finish(ctx, j); err != nil {
 		return Result{}, fmt.Errorf("the target cluster has everything, and the source cluster not any more; run the same command again to finish: %w", err)
 	}
 	return Result{Objects: len(j.items), Operator: operator}, nil
@@ -207,7 +207,7 @@ func (m *mover) prepare(ctx context.Context, j, record *journal) (*journal, []st
 	if err == nil {
 		return next, operator, nil
 	}
-	return m.undo(ctx, next, err)
+	return nil, nil, m.undo(ctx, err)
 }
 
 // transfer pauses, copies and verifies.
@@ -285,7 +285,7 @@ func (m *mover) commit(ctx context.Context, j *journal) error {
 	now, unknown := m.source.journal(limited, m.Namespace)
 	switch {
 	case unknown != nil:
-		return &uncertain{err}
+		return &uncertainError{err}
 	case now != nil && now.phase == removing:
 		j.version = now.version
 		return nil
@@ -293,23 +293,22 @@ func (m *mover) commit(ctx context.Context, j *journal) error {
 	return err
 }
 
-// uncertain tells that it is not known whether the point of no return is passed.
-type uncertain struct{ err error }
+// uncertainError tells that it is not known whether the point of no return is passed.
+type uncertainError struct{ err error }
 
-func (u *uncertain) Error() string { return u.err.Error() }
-func (u *uncertain) Unwrap() error { return u.err }
+func (u *uncertainError) Error() string { return u.err.Error() }
+func (u *uncertainError) Unwrap() error { return u.err }
 
 // undo lifts the pauses of a move that failed before anything was deleted.
-func (m *mover) undo(ctx context.Context, j *journal, cause error) (*journal, []string, error) {
-	failed := &Failed{Check: m.step, Err: cause}
-	var unsure *uncertain
-	if errors.As(cause, &unsure) {
-		return nil, nil, failed
+func (m *mover) undo(ctx context.Context, cause error) error {
+	failed := &FailedError{Check: m.step, Err: cause}
+	if _, unsure := errors.AsType[*uncertainError](cause); unsure {
+		return failed
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBudget)
 	defer cancel()
 	failed.Resumed = m.source.release(ctx, m.Namespace) == nil
-	return nil, nil, failed
+	return failed
 }
 
 // release lifts the pauses of a move that is not past the point of no return, and
@@ -322,7 +321,7 @@ func (s *side) release(ctx context.Context, namespace string) error {
 	if j == nil || j.phase != pausing && j.phase != copying {
 		return nil
 	}
-	if _, err := s.resume(ctx, namespace); err != nil {
+	if err := s.resume(ctx, namespace); err != nil {
 		return err
 	}
 	j.phase = released
@@ -368,7 +367,7 @@ func (m *mover) prune(ctx context.Context, g *graph, j *journal) error {
 }
 
 // finish deletes what was moved at the source and resumes the target.
-func (m *mover) finish(ctx context.Context, j, record *journal) error {
+func (m *mover) finish(ctx context.Context, j *journal) error {
 	if j.phase == done {
 		return nil
 	}
@@ -412,7 +411,7 @@ func (m *mover) finish(ctx context.Context, j, record *journal) error {
 
 // unpause lifts the pauses of the move at the target and notes that it is over.
 func (s *side) unpause(ctx context.Context, namespace string, record *journal) error {
-	if _, err := s.resume(ctx, namespace); err != nil {
+	if err := s.resume(ctx, namespace); err != nil {
 		return err
 	}
 	record.phase = done

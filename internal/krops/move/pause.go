@@ -60,22 +60,20 @@ func (s *side) pause(ctx context.Context, list []*node) (operator []string, err 
 	return operator, nil
 }
 
-// resume lifts the pauses of moves in a namespace, and no other. It returns how many.
-func (s *side) resume(ctx context.Context, namespace string) (int, error) {
-	lifted := 0
+// resume lifts the pauses of moves in a namespace, and no other.
+func (s *side) resume(ctx context.Context, namespace string) error {
 	marked, err := s.marked(ctx, namespace)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	// Classes first: a Cluster needs its class.
 	for _, m := range marked {
 		err := s.turn(ctx, m.kind, m.namespace, m.name, func(u *unstructured.Unstructured) (on, act bool) { return false, ours(u) })
 		if err != nil {
-			return lifted, fmt.Errorf("resume %s of the %s cluster: %w", m.key, s.name, err)
+			return fmt.Errorf("resume %s of the %s cluster: %w", m.key, s.name, err)
 		}
-		lifted++
 	}
-	return lifted, nil
+	return nil
 }
 
 // marked lists what moves have paused in a namespace, classes first.

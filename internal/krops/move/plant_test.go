@@ -18,7 +18,8 @@ func object(version, kind, namespace, name string, fields ...any) *unstructured.
 	u.SetName(name)
 	u.SetNamespace(namespace)
 	for i := 0; i < len(fields); i += 2 {
-		if err := unstructured.SetNestedField(u.Object, fields[i+1], strings.Split(fields[i].(string), ".")...); err != nil {
+		path, _ := fields[i].(string)
+		if err := unstructured.SetNestedField(u.Object, fields[i+1], strings.Split(path, ".")...); err != nil {
 			panic(err)
 		}
 	}
@@ -37,7 +38,7 @@ func owned(u *unstructured.Unstructured, owners ...*unstructured.Unstructured) *
 
 // crd makes a definition. flags are: bare (no label of clusterctl), global, tree, and any version in place of v1beta2.
 func crd(group, kind, plural string, flags ...string) *unstructured.Unstructured {
-	labels := map[string]any{"clusterctl.cluster.x-k8s.io": ""}
+	labels := map[string]string{"clusterctl.cluster.x-k8s.io": ""}
 	scope, version := "Namespaced", "v1beta2"
 	for _, f := range flags {
 		switch f {
@@ -54,7 +55,7 @@ func crd(group, kind, plural string, flags ...string) *unstructured.Unstructured
 	u := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+"."+group,
 		"spec.group", group, "spec.names.kind", kind, "spec.names.plural", plural, "spec.scope", scope,
 		"spec.versions", []any{map[string]any{"name": version, "served": true, "storage": true}})
-	u.Object["metadata"].(map[string]any)["labels"] = labels
+	u.SetLabels(labels)
 	return u
 }
 
@@ -100,9 +101,9 @@ func secretOf(name, in, value string) *unstructured.Unstructured {
 // plane, a deployment of two machines, secrets, templates, an identity of the
 // whole server with its secret. Things that are not moved are beside it.
 func plant(s *server, name string) {
-	labels := map[string]any{"cluster.x-k8s.io/cluster-name": name}
+	labels := map[string]string{"cluster.x-k8s.io/cluster-name": name}
 	label := func(u *unstructured.Unstructured) *unstructured.Unstructured {
-		u.Object["metadata"].(map[string]any)["labels"] = labels
+		u.SetLabels(labels)
 		return u
 	}
 	cluster := s.put(object(core, "Cluster", ns, name,
@@ -155,8 +156,10 @@ func plantWorld(s *server) {
 
 // stays tells what a move leaves at the source.
 func stays(id string) bool {
-	return slices.Contains([]string{"/secrets/" + ns + "/not-moved", "/configmaps/" + ns + "/settings", "/configmaps/" + ns + "/krops-move",
-		"/secrets/capd-system/identity", "infrastructure.cluster.x-k8s.io/devidentities//default"}, id)
+	return slices.Contains([]string{
+		"/secrets/" + ns + "/not-moved", "/configmaps/" + ns + "/settings", "/configmaps/" + ns + "/krops-move",
+		"/secrets/capd-system/identity", "infrastructure.cluster.x-k8s.io/devidentities//default",
+	}, id)
 }
 
 // pair is a source with an inventory and a target that could hold it.

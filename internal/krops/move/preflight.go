@@ -16,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// Refusal tells why a move was not begun. Nothing was touched.
-type Refusal struct{ Problems []string }
+// RefusalError tells why a move was not begun. Nothing was touched.
+type RefusalError struct{ Problems []string }
 
 // Error lists every problem.
-func (r *Refusal) Error() string {
+func (r *RefusalError) Error() string {
 	if len(r.Problems) == 1 {
 		return "the move was not begun: " + r.Problems[0]
 	}
@@ -43,7 +43,7 @@ func (f Found) Count() int {
 }
 
 // Preflight proves that everything a move must take can be taken, and tells what
-// that is. It writes nothing. What stands against the move is a [Refusal].
+// that is. It writes nothing. What stands against the move is a [RefusalError].
 func Preflight(ctx context.Context, source, target Cluster, namespace string) (Found, error) {
 	m, err := begin(Options{Source: source, Target: target, Namespace: namespace})
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *mover) preflight(ctx context.Context, g *graph, past *journal) (prior m
 		problems = append(problems, foreign...)
 	}
 	if len(problems) > 0 {
-		return nil, &Refusal{problems}
+		return nil, &RefusalError{problems}
 	}
 	return prior, nil
 }
@@ -376,7 +376,7 @@ func (m *mover) rehearse(ctx context.Context, g *graph) error {
 		}
 	}
 	if len(problems) > 0 {
-		return &Refusal{problems}
+		return &RefusalError{problems}
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package move_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -261,7 +261,7 @@ func TestAnIdentityTheTargetHasIsLeftAloneAndOwnsItsSecrets(t *testing.T) {
 func TestAnInterruptionLeavesTheSourceAsItWasOrFinishes(t *testing.T) {
 	t.Parallel()
 	for at := 1; at < 60; at += 4 {
-		t.Run(fmt.Sprint(at), func(t *testing.T) {
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
 			t.Parallel()
 			source, target := pair(t)
 			l := watch(source, target)

@@ -41,13 +41,6 @@ type served struct {
 	namespaced                     bool
 }
 
-func (s *served) base() string {
-	if s.group == "" {
-		return "/api/" + s.version
-	}
-	return "/apis/" + s.group + "/" + s.version
-}
-
 func newServer(t *testing.T, mu *sync.Mutex, name string) *server {
 	t.Helper()
 	s := &server{t: t, name: name, mu: mu, objects: map[string]*unstructured.Unstructured{}, types: []*served{
@@ -101,9 +94,10 @@ func refuse(code int, reason, format string, a ...any) (int, any) {
 }
 
 func missing(resource, name string) (int, any) {
-	code, answer := refuse(http.StatusNotFound, "NotFound", "%s %q not found", resource, name)
-	answer.(map[string]any)["details"] = map[string]any{"name": name, "kind": resource}
-	return code, answer
+	return http.StatusNotFound, map[string]any{
+		"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": http.StatusNotFound, "reason": "NotFound",
+		"message": fmt.Sprintf("%s %q not found", resource, name), "details": map[string]any{"name": name, "kind": resource},
+	}
 }
 
 func (s *server) answer(r *http.Request, body []byte) (int, any) {
@@ -115,12 +109,12 @@ func (s *server) answer(r *http.Request, body []byte) (int, any) {
 	case r.URL.Path == "/version":
 		return http.StatusOK, map[string]any{"major": "1", "minor": "37", "gitVersion": "v1.37.2"}
 	case r.URL.Path == "/apis":
-		return http.StatusOK, s.groups()
+		return http.StatusOK, map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": s.groups()}
 	case path[0] == "api" && len(path) > 1:
 		version, path = path[1], path[2:]
 	case path[0] == "apis" && len(path) == 2:
-		for _, g := range s.groups()["groups"].([]any) {
-			if g.(map[string]any)["name"] == path[1] {
+		for _, g := range s.groups() {
+			if g["name"] == path[1] {
 				return http.StatusOK, g
 			}
 		}
@@ -148,19 +142,22 @@ func (s *server) answer(r *http.Request, body []byte) (int, any) {
 	return s.act(r, t, namespace, name, body)
 }
 
-func (s *server) groups() map[string]any {
-	seen := map[string][]any{}
+func (s *server) groups() []map[string]any {
+	versions := map[string][]string{}
 	for _, t := range s.types {
-		v := map[string]any{"groupVersion": t.group + "/" + t.version, "version": t.version}
-		if t.group != "" && !slices.ContainsFunc(seen[t.group], func(o any) bool { return o.(map[string]any)["version"] == t.version }) {
-			seen[t.group] = append(seen[t.group], v)
+		if t.group != "" && !slices.Contains(versions[t.group], t.version) {
+			versions[t.group] = append(versions[t.group], t.version)
 		}
 	}
-	var list []any
-	for _, g := range slices.Sorted(maps.Keys(seen)) {
-		list = append(list, map[string]any{"kind": "APIGroup", "apiVersion": "v1", "name": g, "versions": seen[g], "preferredVersion": seen[g][0]})
+	var list []map[string]any
+	for _, g := range slices.Sorted(maps.Keys(versions)) {
+		var served []any
+		for _, v := range versions[g] {
+			served = append(served, map[string]any{"groupVersion": g + "/" + v, "version": v})
+		}
+		list = append(list, map[string]any{"kind": "APIGroup", "apiVersion": "v1", "name": g, "versions": served, "preferredVersion": served[0]})
 	}
-	return map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": list}
+	return list
 }
 
 func (s *server) resources(group, version string) (int, any) {

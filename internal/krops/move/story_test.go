@@ -35,8 +35,7 @@ func refuses(t *testing.T, source, target *server, parts ...string) {
 	version := source.version
 	_, err := move.Move(context.Background(), options(source, target))
 	say(t, err, parts...)
-	var refusal *move.Refusal
-	if !errors.As(err, &refusal) {
+	if _, ok := errors.AsType[*move.RefusalError](err); !ok {
 		t.Errorf("%T is no refusal", err)
 	}
 	if err := l.untouched(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 // change while it was copied. g is the source as it was before.
 func (m *mover) verify(ctx context.Context, g *graph, items []item, copied map[key]bool) error {
 	if len(items) == 0 {
-		return fmt.Errorf("nothing was listed to be moved")
+		return errors.New("nothing was listed to be moved")
 	}
 	for _, i := range items {
 		if !copied[i.key] {
@@ -56,7 +57,7 @@ func (m *mover) verify(ctx context.Context, g *graph, items []item, copied map[k
 // unchanged tells whether two graphs of the source are copied alike.
 func unchanged(before, after *graph) error {
 	if !same(before, after) {
-		return fmt.Errorf("objects came or went in the source cluster while it was copied: something acts on it")
+		return errors.New("objects came or went in the source cluster while it was copied: something acts on it")
 	}
 	for _, n := range before.moved() {
 		if o := after.byUID[n.uid]; o == nil || o.fingerprint() != n.fingerprint() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -256,5 +257,36 @@ func TestTheWorkloadClusterReadsWhatTheArtifactHolds(t *testing.T) {
 	}
 	if !found {
 		t.Error("nothing names the path of the workload cluster")
+	}
+}
+
+// The host pulls one image for all clusters, and it is the one of the version that
+// the clusters ask for.
+func TestTheMachinesAreMadeOfTheImageOfKind(t *testing.T) {
+	t.Parallel()
+	dir, e := unpacked(t), environment(t)
+	_, version, _ := strings.Cut(defaults.Image, ":")
+	version, _, _ = strings.Cut(version, "@")
+	images, versions := 0, 0
+	for _, part := range kustomized(t, filepath.Join(dir, e.SyncPath)) {
+		for _, o := range kustomized(t, filepath.Join(dir, text(part, "spec", "path"))) {
+			if image := text(o, "spec", "template", "spec", "customImage"); image != "" {
+				images++
+				if image != defaults.Image {
+					t.Errorf("%s %s has image %s, kind has %s", o.GetKind(), o.GetName(), image, defaults.Image)
+				}
+			}
+			for _, at := range [][]string{{"spec", "version"}, {"spec", "template", "spec", "version"}} {
+				if got := text(o, at...); got != "" && !strings.HasSuffix(o.GetKind(), "Provider") {
+					versions++
+					if got != version {
+						t.Errorf("%s %s is of version %s, its image of %s", o.GetKind(), o.GetName(), got, version)
+					}
+				}
+			}
+		}
+	}
+	if images != 2 || versions != 3 {
+		t.Errorf("%d images and %d versions were compared", images, versions)
 	}
 }

@@ -48,7 +48,7 @@ func Glossary() []Term {
 		{"source/inventory", "The Cluster of the management cluster, or any other object a move would take, is on the kind cluster."},
 		{"source/mgmt-kubeconfig", "The Secret with the kubeconfig of the management cluster is on the kind cluster."},
 		{"source/kubeconfig-exported", "The file MGMT_KUBECONFIG names leads to the cluster whose kubeconfig is in that Secret: the same certificate authority, credentials that still hold."},
-		{"source/move-ready", "Every Cluster of the namespace is provisioned, every Machine has a node, and none is paused but by a move of ours."},
+		{"source/move-ready", "Every Cluster of the namespace is provisioned and every Machine has a node, or a move is past the point of no return and only to be finished."},
 		{"source/flux-suspended", "Every Kustomization of the kind cluster is suspended."},
 
 		{"target/nodes-ready", "The management cluster has nodes, and all are Ready."},
@@ -60,7 +60,7 @@ func Glossary() []Term {
 		{"target/pivot-sops-secrets", "A server-side dry run of the decrypted files changes nothing."},
 		{"target/providers-ready", "Every provider of the manifests is Ready."},
 		{"target/inventory", "The Cluster of the management cluster is on the management cluster."},
-		{"target/unpaused", "No Cluster of the namespace is paused."},
+		{"target/unpaused", "No Cluster of the namespace is paused by a move. One that its operator paused stays so."},
 		{"target/artifact", "The artifact in the registry is that of the checkout."},
 		{"target/flux-operator", "As on the source."},
 		{"target/run-metadata", "ConfigMap krops-run holds the four values of the source."},

@@ -109,7 +109,7 @@ func (b *builder) move() {
 	b.phase = "move"
 	e, ns := b.Environment, b.File.Bootstrap.MgmtNamespace
 	b.add(Step{
-		ID: "move-ready", Kind: Wait, Title: "Waiting until every cluster can be moved...", Waits: "every Cluster of " + ns + " to be provisioned, every Machine to have a node, none paused",
+		ID: "move-ready", Kind: Wait, Title: "Waiting until every cluster can be moved...", Waits: "every Cluster of " + ns + " to be provisioned, every Machine to have a node",
 		Needs: []Fact{sourceInventory, targetProviders}, Gives: []Fact{"source/move-ready"}, Deadline: b.ReadyTimeout.Duration, Every: b.every(), Source: true,
 		Overdue: fmt.Sprintf("not every Cluster of %s could be moved within %v", ns, b.ReadyTimeout),
 	})

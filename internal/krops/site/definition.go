@@ -1,7 +1,6 @@
 package site
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ func (s *Site) definitionPart() part {
 			"export-kubeconfig": s.exportKubeconfig,
 		},
 		holds: map[string]func(context.Context, plan.Step) (string, error){
-			"cluster-definition": s.definitionHold,
+			"cluster-definition": s.definitionHold(&patience{now: s.now}),
 			"cluster-kubeconfig": s.clusterHold,
 		},
 		diagnoses: map[string]func(context.Context, plan.Step, run.Voice){
@@ -144,45 +143,30 @@ func (s *Site) exportKubeconfig(ctx context.Context, _ plan.Step, v run.Voice) e
 	return nil
 }
 
-// definitionHold says what Flux says of its work, until there is a Cluster.
-func (s *Site) definitionHold(ctx context.Context, _ plan.Step) (string, error) {
-	c, err := s.source(ctx)
-	if err != nil {
-		return "", nil //nolint:nilerr // waiting on may help
-	}
-	list, err := c.List(ctx, kube.Kustomization, s.Settings.File.Bootstrap.FluxNamespace)
-	if err != nil {
-		return "", nil //nolint:nilerr // waiting on may help
-	}
-	var failing []string
-	for i := range list {
-		status, reason, message, _ := kube.Condition(&list[i], "Ready")
-		if stalled, _, why, _ := kube.Condition(&list[i], "Stalled"); stalled == "True" {
-			return "", fmt.Errorf("Kustomization %s is stalled, which does not pass: %s", kube.Name(&list[i]), why) //nolint:staticcheck // ST1005: Kustomization is a kind
+// definitionHold says what Flux says of its work, until there is a Cluster. Any of
+// its Kustomizations may be the one that makes it.
+func (s *Site) definitionHold(p *patience) func(context.Context, plan.Step) (string, error) {
+	return func(ctx context.Context, _ plan.Step) (string, error) {
+		c, err := s.source(ctx)
+		if err != nil {
+			return waiting(err)
 		}
-		if status == "False" && reason != "Progressing" {
-			failing = append(failing, fmt.Sprintf("Kustomization %s: %s: %s", kube.Name(&list[i]), reason, message))
+		list, err := c.List(ctx, kube.Kustomization, s.fluxNamespace())
+		if err != nil {
+			return waiting(err)
 		}
+		seen := &trouble{}
+		for i := range list {
+			seen.look(&list[i])
+		}
+		return seen.why(), p.with(seen)
 	}
-	return strings.Join(failing, "\n"), nil
 }
 
 func (s *Site) diagnoseDefinition(ctx context.Context, _ plan.Step, v run.Voice) {
-	c, err := s.source(ctx)
-	if err != nil {
-		return
+	if c, err := s.source(ctx); err == nil {
+		showKustomizations(ctx, c, v)
 	}
-	list, err := c.List(ctx, kube.Kustomization, s.Settings.File.Bootstrap.FluxNamespace)
-	if err != nil {
-		v.Detail("the Kustomizations cannot be listed: %v", err)
-		return
-	}
-	var b strings.Builder
-	for i := range list {
-		status, reason, message, _ := kube.Condition(&list[i], "Ready")
-		fmt.Fprintf(&b, "Kustomization %s: Ready is %s %s %s\n", kube.Name(&list[i]), cmp.Or(status, "unknown"), reason, message)
-	}
-	v.Print(b.String())
 }
 
 // clusterHold says how far the management cluster is.

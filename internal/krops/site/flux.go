@@ -51,6 +51,7 @@ func (s *Site) fluxOperator() (helm.Release, error) {
 	version, err := s.Settings.File.Chart(versionOfFlux)
 	return helm.Release{
 		Name: "flux-operator", Namespace: s.fluxNamespace(), Chart: s.Settings.File.ChartSources.Flux + "/flux-operator", Version: version, Wait: helm.Watcher,
+		Loose: true,
 	}, err
 }
 

@@ -24,11 +24,15 @@ import (
 func (s *Site) targetPart() part {
 	install := func(r func() helm.Release) func(context.Context, plan.Step, run.Voice) error {
 		return func(ctx context.Context, _ plan.Step, v run.Voice) error {
+			wanted := r()
+			if _, err := s.Settings.File.Chart(wanted.Name); err != nil {
+				return err
+			}
 			c, err := s.target(ctx)
 			if err != nil {
 				return err
 			}
-			return helm.Ensure(ctx, c, r(), func(text string) { v.Detail("%s", text) })
+			return helm.Ensure(ctx, c, wanted, func(text string) { v.Detail("%s", text) })
 		}
 	}
 	installed := func(r func() helm.Release) func(context.Context, plan.Fact) plan.Presence {
@@ -74,7 +78,7 @@ func (s *Site) certManager() helm.Release {
 	f := s.Settings.File
 	return helm.Release{
 		Name: "cert-manager", Namespace: "cert-manager", Chart: f.ChartSources.CertManager + "/cert-manager", Version: f.Charts["cert-manager"],
-		Values: map[string]any{"crds": map[string]any{"enabled": true}}, Wait: helm.Watcher, Timeout: chartTimeout,
+		Values: map[string]any{"crds": map[string]any{"enabled": true}}, Wait: helm.Watcher, Timeout: chartTimeout, Loose: true,
 	}
 }
 
@@ -82,7 +86,7 @@ func (s *Site) capiOperator() helm.Release {
 	f := s.Settings.File
 	return helm.Release{
 		Name: "capi-operator", Namespace: "capi-operator-system", Chart: f.ChartSources.CAPIOperator + "/cluster-api-operator", Version: f.Charts["capi-operator"],
-		Values: map[string]any{"cert-manager": map[string]any{"enabled": false}}, Wait: helm.Watcher, Timeout: chartTimeout,
+		Values: map[string]any{"cert-manager": map[string]any{"enabled": false}}, Wait: helm.Watcher, Timeout: chartTimeout, Loose: true,
 	}
 }
 

@@ -137,6 +137,10 @@ func TestReleasesOnARealServer(t *testing.T) {
 		if got := helm.Deployed(ctx, c, other); got.Evidence() != "release flux-operator has other values than are wanted" {
 			t.Errorf("%v: %s", got, got.Evidence())
 		}
+		other.Loose = true
+		if got := helm.Deployed(ctx, c, other); !got.There() {
+			t.Errorf("whatever its values are: %v", got)
+		}
 		if err := helm.Ensure(ctx, c, newer, say); err != nil {
 			t.Fatal(err)
 		}

@@ -88,6 +88,7 @@ type Cloud struct {
 
 	mu      sync.Mutex
 	config  *aws.Config
+	without error    // why there are no credentials: they are looked for once, which may take a while
 	secrets []string // never shown
 	account string
 	regions map[string]*region
@@ -118,8 +119,11 @@ type region struct {
 func (c *Cloud) load(ctx context.Context) (aws.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.config != nil {
+	switch {
+	case c.config != nil:
 		return *c.config, nil
+	case c.without != nil:
+		return aws.Config{}, c.without
 	}
 	retryer := func() aws.Retryer {
 		return awsretry.NewStandard(func(o *awsretry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = attempts, c.o.Backoff })
@@ -138,7 +142,11 @@ func (c *Cloud) load(ctx context.Context) (aws.Config, error) {
 	}
 	credentials, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
-		return aws.Config{}, c.failure("credentials", err)
+		err = c.failure("credentials", err)
+		if ctx.Err() == nil {
+			c.without = err
+		}
+		return aws.Config{}, err
 	}
 	for _, s := range []string{credentials.SecretAccessKey, credentials.SessionToken} {
 		if s != "" {

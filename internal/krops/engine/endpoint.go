@@ -25,7 +25,7 @@ func (o Options) at(path string) string { return filepath.Join("/", o.Root, path
 func (o Options) dockers() ([]endpoint, error) {
 	if host := o.env("DOCKER_HOST"); host != "" {
 		p := endpoint{host: host, from: "DOCKER_HOST"}
-		if dir := o.env("DOCKER_CERT_PATH"); dir != "" {
+		if dir := o.env("DOCKER_CERT_PATH"); dir != "" && p.socket() == "" {
 			p.tls = certificates(dir)
 			p.tls.unverified = o.env("DOCKER_TLS_VERIFY") == ""
 		}

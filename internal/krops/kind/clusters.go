@@ -107,7 +107,11 @@ func (c *Clusters) Create(ctx context.Context, name string, config Config, say f
 		return err
 	}
 	if err := c.Make(ctx, c.Engine, name, config.YAML, say); err != nil {
-		return errors.Join(fmt.Errorf("create kind cluster '%s': %w", name, err), c.forget(ctx, name))
+		err = fmt.Errorf("create kind cluster '%s': %w", name, err)
+		if ctx.Err() != nil {
+			return err // the nodes may still be in the making: the mark stays
+		}
+		return errors.Join(err, c.forget(ctx, name))
 	}
 	if err := c.write(ctx, name, append([]File{{recorded, config.String()}}, config.Files...)); err != nil {
 		return err
@@ -117,7 +121,6 @@ func (c *Clusters) Create(ctx context.Context, name string, config Config, say f
 
 // forget takes the mark away when kind has removed what it could not finish.
 func (c *Clusters) forget(ctx context.Context, name string) error {
-	ctx = context.WithoutCancel(ctx)
 	there, err := c.Exists(ctx, name)
 	if err != nil || there {
 		return err

@@ -170,6 +170,25 @@ func TestACreationThatKindTookBackLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestACreationThatIsBrokenOffIsRemembered(t *testing.T) {
+	t.Parallel()
+	c, s := clusters(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	c.Make = func(context.Context, *engine.Engine, string, string, func(string)) error {
+		cancel() // and its nodes appear a moment later
+		return ctx.Err()
+	}
+
+	err := c.Create(ctx, "mgmt", kind.Config{}, silent)
+
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"krops-making-mgmt"}, s.Volumes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAClusterOfAnotherProgramIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	c, s := clusters(t)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/krops/engine"
 	"github.com/holdfast-ops/holdfast/internal/krops/kind"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
@@ -27,9 +28,12 @@ func (s *Site) hook(ctx context.Context, _ plan.Step, v run.Voice) error {
 	if err := s.exportContext(ctx, kinds, v); err != nil {
 		return fmt.Errorf("export the context of the kind cluster (if it cannot be exported, rerun with --recreate): %w", err)
 	}
+	told := []string{"KIND_NODE=" + kind.Node(s.Settings.KindCluster), "KIND_CONTEXT=" + s.Settings.KindContext}
+	if e, err := s.engine(ctx); err == nil && e.Name == engine.Podman {
+		told = append(told, "KIND_EXPERIMENTAL_PROVIDER="+engine.Podman)
+	}
 	_, err = s.Runner.Run(ctx, host.Cmd{
-		Argv: argv, Dir: s.Root,
-		Env:    environment(s.Environ, "KIND_NODE="+kind.Node(s.Settings.KindCluster), "KIND_CONTEXT="+s.Settings.KindContext),
+		Argv: argv, Dir: s.Root, Env: environment(s.Environ, told...),
 		OnLine: func(_ bool, line string) { v.Print(line + "\n") },
 	})
 	if err != nil {

@@ -31,55 +31,67 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
-// A podman of the test's own: a real engine in namespaces of processes, of mounts and
-// of the network, so that nothing of it stays on this host.
-type podman struct {
+// A daemon is a real engine of the test's own: in namespaces of processes, of mounts
+// and of the network, so that nothing of it stays on this host.
+type daemon struct {
 	t      *testing.T
+	name   string // docker or podman
 	socket string
 	pid    int // of the engine, seen from here
-	conf   string
 	dir    string
+	env    []string // lets the command line find the engine
 }
 
-// startPodman starts an engine that has the image registry:2, which is ours.
-func startPodman(t *testing.T) *podman {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		hosttest.Skip(t, "a container engine of its own needs root")
-	}
-	for _, program := range []string{"podman", "crun", "unshare", "ip"} {
-		if _, err := exec.LookPath(program); err != nil {
-			hosttest.Skip(t, "%s is not installed: see packages.txt", program)
-		}
-	}
-	dir, err := os.MkdirTemp("", "podman") //nolint:usetesting // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := &podman{t: t, socket: filepath.Join(dir, "podman.sock"), conf: filepath.Join(dir, "containers.conf")}
-	// Root without CAP_SYS_RESOURCE cannot raise limits, which podman does by itself.
-	write(t, p.conf, "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n[network]\nnetwork_backend = \"netavark\"\n")
-	const script = `set -e
+// isolate prepares the namespaces an engine starts in.
+const isolate = `set -e
 ip link set lo up
-umount -l /sys/fs/cgroup/unified 2>/dev/null || true
+umount -l /sys/fs/cgroup/unified 2>/dev/null || true # crun refuses the mixture
 mount -t tmpfs none /run
 mount -t tmpfs none /dev/shm
-mkdir -p /run/libpod "$1/net"
 if ! [ -d /lib/modules ]; then # kind mounts it into its nodes
 	mkdir "$1/upper" "$1/work"
 	mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$1/upper,workdir=$1/work" /usr/lib
 	mkdir /lib/modules
 fi
-exec podman --root "$1/root" --runroot "$1/runroot" --storage-driver vfs --cgroup-manager cgroupfs --network-config-dir "$1/net" --events-backend file system service --time 0 "unix://$2"
+mkdir -p /run/libpod "$1/net"
 `
+
+const (
+	podmanService = `exec podman --root "$1/root" --runroot "$1/runroot" --storage-driver vfs --cgroup-manager cgroupfs --network-config-dir "$1/net" --events-backend file system service --time 0 "unix://$2"`
+	dockerService = `exec dockerd --data-root "$1/root" --exec-root /run/docker --pidfile /run/docker.pid --storage-driver vfs --oom-score-adjust 0 -H "unix://$2"`
+)
+
+// start starts an engine that has the image registry:2, which is ours.
+func start(t *testing.T, name string) *daemon {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		hosttest.Skip(t, "a container engine of its own needs root")
+	}
+	service, programs := podmanService, []string{"podman", "crun", "unshare", "ip"}
+	if name == engine.Docker {
+		service, programs = dockerService, []string{"docker", "dockerd", "runc", "unshare", "ip"}
+	}
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			hosttest.Skip(t, "%s is not installed: see packages.txt", program)
+		}
+	}
+	dir, err := os.MkdirTemp("", name) //nolint:usetesting // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	d := &daemon{t: t, name: name, dir: dir, socket: filepath.Join(dir, "engine.sock")}
+	d.env = []string{"CONTAINER_HOST=unix://" + d.socket, "DOCKER_HOST=unix://" + d.socket, "CONTAINERS_CONF=" + filepath.Join(dir, "containers.conf"), "HOME=" + dir}
+	// Root without CAP_SYS_RESOURCE cannot raise limits, which podman does by itself.
+	write(t, filepath.Join(dir, "containers.conf"), "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n[network]\nnetwork_backend = \"netavark\"\n")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command("unshare", "-m", "-n", "-p", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script, "podman", dir, p.socket) //nolint:noctx // it outlives the call
-	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+p.conf)
+	cmd := exec.Command("unshare", "-m", "-n", "-p", "--fork", "--mount-proc", "--kill-child", "sh", "-c", isolate+service, name, dir, d.socket) //nolint:noctx // it outlives the call
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), d.env[2]}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -92,7 +104,7 @@ exec podman --root "$1/root" --runroot "$1/runroot" --storage-driver vfs --cgrou
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = retry.Until(ctx, retry.Policy{Interval: 50 * time.Millisecond}, func(context.Context) (bool, error) {
-		conn, err := net.Dial("unix", p.socket) //nolint:noctx // it returns at once
+		conn, err := net.Dial("unix", d.socket) //nolint:noctx // it returns at once
 		if err == nil {
 			_ = conn.Close()
 		}
@@ -100,57 +112,57 @@ exec podman --root "$1/root" --runroot "$1/runroot" --storage-driver vfs --cgrou
 	})
 	if err != nil {
 		text, _ := os.ReadFile(log.Name())
-		t.Fatalf("podman does not start: %v\n%s", err, text)
+		t.Fatalf("%s does not start: %v\n%s", name, err, text)
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.pid, err = strconv.Atoi(strings.TrimSpace(string(children))); err != nil {
+	if d.pid, err = strconv.Atoi(strings.TrimSpace(string(children))); err != nil {
 		t.Fatal(err)
 	}
-	p.image(dir, "./registry", "docker.io/library/registry:2", nil, nil)
-	p.dir = dir
-	return p
+	d.image("./registry", "docker.io/library/registry:2", nil, nil)
+	return d
 }
 
-func (p *podman) run(args ...string) string {
-	p.t.Helper()
-	cmd := exec.CommandContext(p.t.Context(), "podman", args...)
-	cmd.Env = append(os.Environ(), "CONTAINER_HOST=unix://"+p.socket, "CONTAINERS_CONF="+p.conf)
+// run runs the command line of the engine.
+func (d *daemon) run(args ...string) string {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.t.Context(), d.name, args...)
+	cmd.Env = append(os.Environ(), d.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		p.t.Fatalf("podman %q: %v\n%s", args, err, out)
+		d.t.Fatalf("%s %q: %v\n%s", d.name, args, err, out)
 	}
 	return string(out)
 }
 
 // image makes an image of one static program, which is all the programs of a node
 // too, and of some files.
-func (p *podman) image(dir, source, ref string, programs []string, files map[string]string) {
-	p.t.Helper()
-	program := filepath.Join(dir, filepath.Base(source))
-	build := exec.CommandContext(p.t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, source)
+func (d *daemon) image(source, ref string, programs []string, files map[string]string) {
+	d.t.Helper()
+	program := filepath.Join(d.dir, filepath.Base(source))
+	build := exec.CommandContext(d.t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		p.t.Fatalf("%v\n%s", err, out)
+		d.t.Fatalf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(program)
 	if err != nil {
-		p.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	archive, err := os.Create(program + ".tar")
 	if err != nil {
-		p.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	w := tar.NewWriter(archive)
 	add := func(h tar.Header, text []byte) {
 		h.Size = int64(len(text))
 		if err := w.WriteHeader(&h); err != nil {
-			p.t.Fatal(err)
+			d.t.Fatal(err)
 		}
 		if _, err := w.Write(text); err != nil {
-			p.t.Fatal(err)
+			d.t.Fatal(err)
 		}
 	}
 	add(tar.Header{Typeflag: tar.TypeReg, Name: "program", Mode: 0o755}, text)
@@ -161,38 +173,41 @@ func (p *podman) image(dir, source, ref string, programs []string, files map[str
 		add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, []byte(text))
 	}
 	if err := errors.Join(w.Close(), archive.Close()); err != nil {
-		p.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	start := "/program"
 	if len(programs) > 0 {
 		start = "/bin/" + programs[0]
 	}
-	p.run("import", "--change", `ENTRYPOINT ["`+start+`"]`, "--change", "ENV PATH=/bin", archive.Name(), ref)
+	d.run("import", "--change", `ENTRYPOINT ["`+start+`"]`, "--change", "ENV PATH=/bin", archive.Name(), ref)
 }
 
-func (p *podman) engine(o engine.Options) *engine.Engine {
-	p.t.Helper()
-	if o.ContainerHost == "" && o.Env == nil {
-		o.ContainerHost = "unix://" + p.socket
+func (d *daemon) engine(o engine.Options) *engine.Engine {
+	d.t.Helper()
+	o.Env = func(name string) (string, bool) {
+		if name == "DOCKER_HOST" && (d.name == engine.Docker || o.ContainerHost == "") {
+			return "unix://" + d.socket, true
+		}
+		return "", false
 	}
-	o.Root = p.t.TempDir() // no other engine of this host
-	e, err := engine.Detect(p.t.Context(), o)
+	o.Root = d.t.TempDir() // no other engine of this host
+	e, err := engine.Detect(d.t.Context(), o)
 	if err != nil {
-		p.t.Fatal(err)
+		d.t.Fatal(err)
 	}
-	p.t.Cleanup(func() { _ = e.Close() })
+	d.t.Cleanup(func() { _ = e.Close() })
 	return e
 }
 
 // get asks an address of the network the engine is in.
-func (p *podman) get(url string) (status int, err error) {
+func (d *daemon) get(url string) (status int, err error) {
 	dial := func(ctx context.Context, proto, address string) (conn net.Conn, err error) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			runtime.LockOSThread() // for good: the thread is in another network now
 			var f *os.File
-			if f, err = os.Open(fmt.Sprintf("/proc/%d/ns/net", p.pid)); err != nil {
+			if f, err = os.Open(fmt.Sprintf("/proc/%d/ns/net", d.pid)); err != nil {
 				return
 			}
 			defer f.Close()
@@ -204,7 +219,7 @@ func (p *podman) get(url string) (status int, err error) {
 		return conn, err
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, url, http.NoBody)
+	request, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return 0, err
 	}
@@ -215,18 +230,18 @@ func (p *podman) get(url string) (status int, err error) {
 	return response.StatusCode, response.Body.Close()
 }
 
-func (p *podman) answers(url string, want bool) {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+func (d *daemon) answers(url string, want bool) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
 	defer cancel()
 	var last error
 	err := retry.Until(ctx, retry.Policy{Interval: 100 * time.Millisecond}, func(context.Context) (bool, error) {
-		status, err := p.get(url)
+		status, err := d.get(url)
 		last = err
 		return (err == nil && status == http.StatusOK) == want, nil
 	})
 	if err != nil {
-		p.t.Errorf("%s answers: not %v: %v", url, want, last)
+		d.t.Errorf("%s answers: not %v: %v", url, want, last)
 	}
 }
 
@@ -237,30 +252,38 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-func TestARealPodman(t *testing.T) {
-	p := startPodman(t)
+func TestARealPodman(t *testing.T) { onEngine(t, start(t, engine.Podman)) }
+
+func TestARealDocker(t *testing.T) { onEngine(t, start(t, engine.Docker)) }
+
+// onEngine is what has to hold on every engine.
+func onEngine(t *testing.T, d *daemon) {
+	t.Helper()
 	ctx := t.Context()
 
-	t.Run("X4 behind DOCKER_HOST it is found out", func(t *testing.T) {
-		e := p.engine(engine.Options{Env: func(name string) (string, bool) {
-			return map[string]string{"DOCKER_HOST": "unix://" + p.socket}[name], name == "DOCKER_HOST"
-		}})
-		if e.Name != engine.Podman || e.Socket != p.socket || !strings.HasPrefix(p.run("--version"), "podman version "+e.Version) {
+	t.Run("X3 X4 it is found out which engine answers at DOCKER_HOST", func(t *testing.T) {
+		e := d.engine(engine.Options{})
+		version := strings.Fields(d.run("--version"))[2]
+		if e.Name != d.name || d.name == engine.Podman && e.Version != version || len(e.Notes) != 0 || e.Rootless {
+			t.Errorf("%+v", e)
+		}
+		if want := map[string]string{engine.Podman: d.socket, engine.Docker: "/var/run/docker.sock"}[d.name]; e.Socket != want {
+			t.Errorf("X6 X8: %s, not %s", e.Socket, want)
+		}
+	})
+	t.Run("X6 X8 it is asked for", func(t *testing.T) {
+		if e := d.engine(engine.Options{Engine: d.name, ContainerHost: "unix://" + d.socket}); e.Name != d.name {
 			t.Errorf("%+v", e)
 		}
 	})
-	t.Run("X8 its socket is the one it tells", func(t *testing.T) {
-		if e := p.engine(engine.Options{}); e.Name != engine.Podman || e.Socket != p.socket || len(e.Notes) != 0 || e.Rootless {
-			t.Errorf("%+v", e)
-		}
-	})
-	t.Run("X7 in the toolbox it is not asked", func(t *testing.T) {
-		if e := p.engine(engine.Options{Toolbox: true}); e.Socket != "/run/podman/podman.sock" {
+	t.Run("X7 podman of a toolbox is not asked for its socket", func(t *testing.T) {
+		e := d.engine(engine.Options{Toolbox: true, ContainerHost: "unix://" + d.socket})
+		if d.name == engine.Podman && e.Socket != "/run/podman/podman.sock" {
 			t.Errorf("%+v", e)
 		}
 	})
 
-	e := p.engine(engine.Options{})
+	e := d.engine(engine.Options{})
 	registry := engine.Registry{Name: "krops-registry", Port: 15001}
 	look := func(want engine.RegistryState) engine.Container {
 		t.Helper()
@@ -288,7 +311,7 @@ func TestARealPodman(t *testing.T) {
 	if there, err := e.HasNetwork(ctx, "kind"); err != nil || there {
 		t.Errorf("%v, %v", there, err)
 	}
-	p.run("network", "create", "kind")
+	d.run("network", "create", "kind")
 	if there, err := e.HasNetwork(ctx, "kind"); err != nil || !there {
 		t.Errorf("%v, %v", there, err)
 	}
@@ -296,7 +319,7 @@ func TestARealPodman(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 	first := look(engine.RegistryRunning)
-	p.answers(address(), true)
+	d.answers(address(), true)
 	if port, err := e.Port(ctx, "krops-registry", 5000); err != nil || port != 15001 {
 		t.Errorf("%d, %v", port, err)
 	}
@@ -305,16 +328,16 @@ func TestARealPodman(t *testing.T) {
 		t.Error("a registry that runs was replaced")
 	}
 
-	p.run("stop", "-t", "0", "krops-registry")
+	d.run("stop", "-t", "0", "krops-registry")
 	if c := look(engine.RegistryStopped); c.Running() {
 		t.Errorf("%+v", c)
 	}
-	p.answers(address(), false)
+	d.answers(address(), false)
 	bring()
 	if again := look(engine.RegistryRunning); again.ID != first.ID {
 		t.Error("a registry that was stopped was replaced")
 	}
-	p.answers(address(), true)
+	d.answers(address(), true)
 
 	registry.Port = 15002
 	look(engine.RegistryWrong)
@@ -322,12 +345,12 @@ func TestARealPodman(t *testing.T) {
 		t.Error(diff)
 	}
 	look(engine.RegistryRunning)
-	p.answers(address(), true)
+	d.answers(address(), true)
 
 	if err := e.Remove(ctx, look(engine.RegistryRunning)); err != nil {
 		t.Fatal(err)
 	}
-	p.run("run", "-d", "--name", "krops-registry", "-p", "127.0.0.1:15002:5000", "docker.io/library/registry:2")
+	d.run("run", "-d", "--name", "krops-registry", "-p", "127.0.0.1:15002:5000", "docker.io/library/registry:2")
 	look(engine.RegistryWrong)
 	if said := bring(); !slices.Contains(said, "it is not in network kind") {
 		t.Errorf("%q", said)
@@ -344,9 +367,9 @@ func TestARealPodman(t *testing.T) {
 		}
 	})
 	t.Run("D21 this container joins and leaves a network", func(t *testing.T) {
-		id := strings.TrimSpace(p.run("run", "-d", "--name", "toolbox", "docker.io/library/registry:2"))[:12]
+		id := strings.TrimSpace(d.run("run", "-d", "--name", "toolbox", "docker.io/library/registry:2"))[:12]
 		in := func() bool {
-			return strings.Contains(p.run("inspect", "toolbox", "-f", "{{.NetworkSettings.Networks}}"), "kind:")
+			return strings.Contains(d.run("inspect", "toolbox", "-f", "{{.NetworkSettings.Networks}}"), "kind:")
 		}
 		for range 2 {
 			if err := e.Join(ctx, "kind", id); err != nil || !in() {
@@ -364,9 +387,9 @@ func TestARealPodman(t *testing.T) {
 	})
 	t.Run("containers are removed by prefix", func(t *testing.T) {
 		for _, name := range []string{"local-management-lb", "local-management-cp", "not-local-management"} {
-			p.run("run", "-d", "--name", name, "docker.io/library/registry:2")
+			d.run("run", "-d", "--name", name, "docker.io/library/registry:2")
 		}
-		p.run("stop", "-t", "0", "local-management-cp")
+		d.run("stop", "-t", "0", "local-management-cp")
 		list, err := e.Prefixed(ctx, "local-management")
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%+v, %v", list, err)
@@ -394,7 +417,7 @@ func TestARealPodman(t *testing.T) {
 			if got, err := e.ReadFile(ctx, c, name); err != nil || string(got) != text {
 				t.Errorf("%q, %v", got, err)
 			}
-			p.run("stop", "-t", "0", c.Name)
+			d.run("stop", "-t", "0", c.Name)
 		}
 		bring()
 	})
@@ -429,13 +452,12 @@ func TestARealPodman(t *testing.T) {
 	t.Run("kind clusters are the ones kind lists", func(t *testing.T) {
 		clusters := kind.New(e, os.LookupEnv)
 		for _, name := range []string{"mgmt", "mgmt-2"} {
-			p.run("run", "-d", "--name", name+"-control-plane", "--label", "io.x-k8s.kind.cluster="+name, "--label", "io.x-k8s.kind.role=control-plane",
+			d.run("run", "-d", "--name", name+"-control-plane", "--label", "io.x-k8s.kind.cluster="+name, "--label", "io.x-k8s.kind.role=control-plane",
 				"-p", "127.0.0.1::6443", "docker.io/library/registry:2")
-			p.run("volume", "create", "--label", name+"-control-plane=true", name+"-var")
+			d.run("volume", "create", "--label", name+"-control-plane=true", name+"-var")
 		}
-		t.Setenv("CONTAINER_HOST", "unix://"+p.socket) // of kind, which runs podman
-		t.Setenv("CONTAINERS_CONF", p.conf)
-		provider := cluster.NewProvider(cluster.ProviderWithPodman())
+		d.setenv(t)
+		provider := cluster.NewProvider(d.provider())
 		agree := func(want ...string) {
 			t.Helper()
 			listed, err := provider.List()
@@ -472,13 +494,20 @@ func TestARealPodman(t *testing.T) {
 			t.Fatal(err)
 		}
 		agree("mgmt-2")
-		if volumes := p.run("volume", "ls", "-q"); strings.Contains(volumes, "mgmt-var\n") || !strings.Contains(volumes, "mgmt-2-var\n") {
+		// Only podman has volumes of nodes that are found by a label.
+		if volumes := d.run("volume", "ls", "-q"); strings.Contains(volumes, "mgmt-var\n") != (d.name == engine.Docker) || !strings.Contains(volumes, "mgmt-2-var\n") {
 			t.Errorf("%q", volumes)
 		}
 	})
-	t.Run("kind makes a cluster", func(t *testing.T) { p.kind(t, e) })
+	t.Run("kind makes a cluster", func(t *testing.T) {
+		// Docker gives a privileged container every capability, podman those it has.
+		if d.name == engine.Docker && !capable(t, unix.CAP_SYS_RESOURCE) {
+			t.Skip("docker cannot start a privileged container: root lacks CAP_SYS_RESOURCE on this machine")
+		}
+		d.kind(t, e)
+	})
 	t.Run("an engine that dies is no empty one", func(t *testing.T) {
-		if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(d.pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		if _, there, err := e.Named(ctx, "krops-registry"); err == nil {
@@ -487,19 +516,51 @@ func TestARealPodman(t *testing.T) {
 	})
 }
 
-// kind makes clusters with the library of kind, of nodes that only play theirs.
-func (p *podman) kind(t *testing.T, e *engine.Engine) {
+// capable tells whether a child of this process can have a capability.
+func capable(t *testing.T, capability int) bool {
 	t.Helper()
-	ctx := t.Context()
-	p.image(p.dir, "./node", "docker.io/kindest/node:lab", []string{"init", "cat", "mkdir", "cp", "bash", "kubeadm", "kubectl"}, map[string]string{
-		"kind/version": "v1.37.0\n", "etc/containerd/config.toml": "version = 2\n", "kind/manifests/default-cni.yaml": "a: b\n", "kind/manifests/default-storage.yaml": "a: b\n",
-	})
-	home := t.TempDir()
-	for name, value := range map[string]string{"CONTAINER_HOST": "unix://" + p.socket, "CONTAINERS_CONF": p.conf, "HOME": home, "KUBECONFIG": ""} {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "CapBnd:\t")
+	word, _, _ := strings.Cut(rest, "\n")
+	set, err := strconv.ParseUint(word, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set&(1<<capability) != 0
+}
+
+// setenv lets kind, which runs the command line of the engine, find it.
+func (d *daemon) setenv(t *testing.T) {
+	t.Helper()
+	for _, pair := range d.env {
+		name, value, _ := strings.Cut(pair, "=")
 		t.Setenv(name, value)
 	}
+}
+
+func (d *daemon) provider() cluster.ProviderOption {
+	if d.name == engine.Docker {
+		return cluster.ProviderWithDocker()
+	}
+	return cluster.ProviderWithPodman()
+}
+
+// kind makes clusters with the library of kind, of nodes that only play theirs.
+func (d *daemon) kind(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	ctx := t.Context()
+	d.image("./node", "docker.io/kindest/node:lab", []string{"init", "cat", "mkdir", "cp", "bash", "kubeadm", "kubectl"}, map[string]string{
+		"kind/version": "v1.37.0\n", "etc/containerd/config.toml": "version = 2\n", "kind/manifests/default-cni.yaml": "a: b\n", "kind/manifests/default-storage.yaml": "a: b\n",
+	})
+	d.setenv(t)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("KUBECONFIG", "")
 	clusters := kind.New(e, os.LookupEnv)
-	config, err := kind.Render(kind.Wanted{EngineSocket: p.socket, Registry: &kind.Mirror{Port: 5001, URL: "http://krops-registry:5000"}})
+	config, err := kind.Render(kind.Wanted{EngineSocket: d.socket, Registry: &kind.Mirror{Port: 5001, URL: "http://krops-registry:5000"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +592,7 @@ func (p *podman) kind(t *testing.T, e *engine.Engine) {
 			t.Errorf("%s has no %s: %v\n%s", name, want, err, text)
 		}
 	}
-	if mounts := p.run("inspect", node.Name, "-f", "{{range .Mounts}}{{.Source}}={{.Destination}} {{end}}"); !strings.Contains(mounts, p.socket+"=/var/run/docker.sock ") {
+	if mounts := d.run("inspect", node.Name, "-f", "{{range .Mounts}}{{.Source}}={{.Destination}} {{end}}"); !strings.Contains(mounts, d.socket+"=/var/run/docker.sock ") {
 		t.Errorf("%s", mounts)
 	}
 	port, err := e.Port(ctx, node.Name, 6443)
@@ -543,7 +604,7 @@ func (p *podman) kind(t *testing.T, e *engine.Engine) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	// What kind itself would have written.
-	theirs, err := cluster.NewProvider(cluster.ProviderWithPodman()).KubeConfig("made", false)
+	theirs, err := cluster.NewProvider(d.provider()).KubeConfig("made", false)
 	if diff := cmp.Diff(theirs, string(text)); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
@@ -564,7 +625,7 @@ func (p *podman) kind(t *testing.T, e *engine.Engine) {
 	if err := clusters.Delete(ctx, "made"); err != nil {
 		t.Error(err)
 	}
-	if volumes := p.run("volume", "ls", "-q", "--filter", "label=made-control-plane"); volumes != "" {
+	if volumes := d.run("volume", "ls", "-q", "--filter", "label=made-control-plane"); volumes != "" {
 		t.Errorf("left: %s", volumes)
 	}
 }

@@ -282,13 +282,17 @@ func (x examination) kubeconfig(ctx context.Context) []finding {
 	found := work.Observe(ctx, plan.World{}, inventory).Of(inventory)
 	switch why, failed := found.Failed(); {
 	case failed:
-		list = append(list, finding{name, warn, path + " names a management cluster that does not answer: " + why,
-			"make it reachable; if it is gone, move the file away: a bootstrap is refused beside it while the kind cluster has no inventory"})
+		list = append(list, finding{
+			name, warn, path + " names a management cluster that does not answer: " + why,
+			"make it reachable; if it is gone, move the file away: a bootstrap is refused beside it while the kind cluster has no inventory",
+		})
 	case found.There():
 		list = append(list, finding{Check: name, Severity: good, Message: path + ": " + x.teardown.Environment.MgmtCluster + " manages itself"})
 	default:
-		list = append(list, finding{Check: name, Severity: note, Message: path + " leads to a cluster without Cluster " + x.teardown.Environment.MgmtCluster +
-			": a bootstrap exports over it and keeps it as .old"})
+		list = append(list, finding{
+			Check: name, Severity: note,
+			Message: path + " leads to a cluster without Cluster " + x.teardown.Environment.MgmtCluster + ": a bootstrap exports over it and keeps it as .old",
+		})
 	}
 	return list
 }

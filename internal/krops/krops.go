@@ -39,7 +39,7 @@ func Run(ctx context.Context, p program.Process) int { return RunWith(ctx, p, Ov
 
 // RunWith is Run with some of what it works with replaced.
 func RunWith(ctx context.Context, p program.Process, o Overrides) int {
-	root := tree(cli{p, o})
+	root := tree(cli{p, o}) //nolint:contextcheck // commands get theirs below
 	app.Prepare(root)
 	root.SetIn(p.Streams.In)
 	root.SetOut(p.Streams.Out)

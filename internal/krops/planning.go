@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -114,12 +115,13 @@ func annotate(p plan.Plan, w io.Writer) error {
 	if err := p.WriteText(w); err != nil {
 		return err
 	}
-	text := "::endgroup::\n"
+	var text strings.Builder
+	text.WriteString("::endgroup::\n")
 	for _, s := range p.Steps {
 		if s.Verdict == plan.Refused {
-			text += "::warning title=" + s.ID + "::" + run.Escape(s.Why) + "\n"
+			text.WriteString("::warning title=" + s.ID + "::" + run.Escape(s.Why) + "\n")
 		}
 	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, text.String())
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -303,7 +302,7 @@ func (l *log) of(name run.Name) []string {
 }
 
 // carry runs a plan on a site, in a time of its own.
-func carry(t *testing.T, ctx context.Context, by func(plan.World) plan.Plan, s *site) (run.Report, *log, error) { //nolint:revive // the test comes first
+func carry(t *testing.T, ctx context.Context, by func(plan.World) plan.Plan, s *site) (run.Report, *log, error) {
 	t.Helper()
 	heard := &log{}
 	report, err := run.Run(ctx, run.Options{Plan: by, Site: s, Sink: heard})
@@ -315,9 +314,3 @@ func carry(t *testing.T, ctx context.Context, by func(plan.World) plan.Plan, s *
 
 // fine tells whether an error ends a run well enough for a story.
 func fine(err error) bool { return err == nil || errors.Is(err, run.ErrIncomplete) }
-
-// timeless runs a test in a bubble where waiting takes no time.
-func timeless(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	synctest.Test(t, f)
-}

@@ -231,7 +231,7 @@ func (r *runner) ask(ctx context.Context, f plan.Fact, patience time.Duration) e
 	err := retry.Until(ctx, retry.Policy{Interval: questions}, func(ctx context.Context) (bool, error) {
 		r.world = r.Site.Observe(ctx, r.world, f)
 		why, bad := r.world.Of(f).Failed()
-		return !bad || ctx.Err() != nil || final(why) || !time.Now().Before(until), nil
+		return !bad || final(why) || !time.Now().Before(until), ctx.Err()
 	})
 	if err == nil {
 		// What an interruption leaves unanswered is no answer.

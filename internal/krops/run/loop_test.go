@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
@@ -33,10 +34,10 @@ func bootstrap(t *testing.T, profile string, env ...string) story {
 	return story{"", plan.Bootstrap, settings(t, config.VerbBootstrap, profile, env...), plan.World{}}
 }
 
-func tearing(t *testing.T, profile string, host plan.Host, env ...string) story {
+func tearing(t *testing.T, profile string, env ...string) story {
 	t.Helper()
 	s := settings(t, config.VerbTeardown, profile, env...)
-	return story{"", plan.Teardown, s, controlled(host, "default/"+s.Environment.MgmtCluster, "default/local-workload")}
+	return story{"", plan.Teardown, s, controlled(plan.HostKind, "default/"+s.Environment.MgmtCluster, "default/local-workload")}
 }
 
 // frozen is a site that answers each question once and then from memory: what a
@@ -77,7 +78,7 @@ func overtaken(t *testing.T, looking bool) *site {
 
 func TestAnOldLookPermitsNoDeletion(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		// A Cluster on both sides is a move that is taken up; then there is nothing to lose.
 		if s := overtaken(t, true); !slices.Contains(s.steps, "move") || len(s.wrong) > 0 {
 			t.Errorf("%v, %v", s.steps, s.wrong)
@@ -87,7 +88,7 @@ func TestAnOldLookPermitsNoDeletion(t *testing.T) {
 
 func TestALoopThatDoesNotLookAgainDeletesWhatIsThere(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		if s := overtaken(t, false); len(s.wrong) == 0 {
 			t.Errorf("the test above proves nothing: %v", s.steps)
 		}
@@ -101,7 +102,7 @@ func TestWhatCannotBeKnownDeletesNothing(t *testing.T) {
 	for _, c := range telling(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			timeless(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				whole := &site{truth: c.world, slow: 1}
 				if _, _, err := carry(t, t.Context(), c.plan, whole); !fine(err) {
 					t.Fatal(err)
@@ -126,8 +127,8 @@ func TestWhatCannotBeKnownDeletesNothing(t *testing.T) {
 
 func TestAQuestionThatFailsForAMomentIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
-		c := tearing(t, "local-talos", plan.HostKind)
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "local-talos")
 		s := &site{truth: c.world, lies: map[plan.Fact]plan.Presence{"clusters/listed": plan.Failed("no connection")}}
 		s.asked = func(f plan.Fact) {
 			if f == "clusters/listed" && time.Now().Second() > 3 {
@@ -141,7 +142,7 @@ func TestAQuestionThatFailsForAMomentIsAskedAgain(t *testing.T) {
 
 func TestAStepWhoseOutcomeIsNotSeenIsAnError(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := bootstrap(t, "aws")
 		s := &site{truth: c.world, lies: map[plan.Fact]plan.Presence{}}
 		s.act = func(step plan.Step) error {
@@ -158,7 +159,7 @@ func TestAStepWhoseOutcomeIsNotSeenIsAnError(t *testing.T) {
 
 func TestAnOutcomeMayTakeAMomentToBeSeen(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := bootstrap(t, "aws", "BOOTSTRAP_PIVOT=0")
 		s := &site{truth: c.world, lies: map[plan.Fact]plan.Presence{}}
 		s.act = func(step plan.Step) error {
@@ -182,7 +183,7 @@ func TestAnOutcomeMayTakeAMomentToBeSeen(t *testing.T) {
 
 func TestAStepThatIsUndoneIsNotDoneForEver(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := bootstrap(t, "aws")
 		s := &site{truth: c.world}
 		s.act = func(step plan.Step) error {
@@ -200,7 +201,7 @@ func TestAStepThatIsUndoneIsNotDoneForEver(t *testing.T) {
 
 func TestAFailureThatIsToleratedIsAWarning(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := bootstrap(t, "aws", "BOOTSTRAP_PIVOT=0")
 		s := &site{truth: c.world, slow: 1}
 		s.hold = func(step plan.Step) (string, error) {
@@ -217,7 +218,7 @@ func TestAFailureThatIsToleratedIsAWarning(t *testing.T) {
 
 func TestAnErrorEndsTheRunAndTheNextStepIsNotBegun(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := bootstrap(t, "aws")
 		cause := errors.New("no such chart")
 		s := &site{truth: c.world, act: func(step plan.Step) error {
@@ -234,8 +235,8 @@ func TestAnErrorEndsTheRunAndTheNextStepIsNotBegun(t *testing.T) {
 
 func TestARefusalIsLookedAtAgainAndThenTold(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
-		c := tearing(t, "aws", plan.HostKind)
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "aws")
 		s := &site{truth: c.world, lies: map[plan.Fact]plan.Presence{"clusters/listed": plan.Failed("forbidden")}}
 		_, _, err := carry(t, t.Context(), c.plan, s)
 		if text := fmt.Sprint(err); !strings.Contains(text, "cannot list the CAPI Clusters") || !strings.HasSuffix(text, ": forbidden") {
@@ -249,8 +250,8 @@ func TestARefusalIsLookedAtAgainAndThenTold(t *testing.T) {
 
 func TestForceGoesOnAndIsNoSuccess(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
-		c := tearing(t, "aws", plan.HostKind, "FORCE_KIND_DELETE=1")
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "aws", "FORCE_KIND_DELETE=1")
 		s := &site{truth: c.world, slow: 1000}
 		_, _, err := carry(t, t.Context(), c.plan, s)
 		same(t, errors.Is(err, run.ErrIncomplete), true, slices.Contains(s.steps, "delete-kind"), true)
@@ -259,7 +260,7 @@ func TestForceGoesOnAndIsNoSuccess(t *testing.T) {
 
 func TestAnInterruptionTellsWhereItWas(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		c := bootstrap(t, "aws")
 		s := &site{truth: c.world}
@@ -275,7 +276,7 @@ func TestAnInterruptionTellsWhereItWas(t *testing.T) {
 
 func TestAnInterruptionEndsAWaitAtOnce(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		c := bootstrap(t, "aws")
 		s := &site{truth: made(t, c, "cluster-definition")}
@@ -297,7 +298,7 @@ func TestAnInterruptionEndsAWaitAtOnce(t *testing.T) {
 
 func TestMilestonesComeInTheirOrder(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := bootstrap(t, "local-host")
 		var reached []string
 		s := &site{truth: c.world}

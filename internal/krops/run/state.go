@@ -100,10 +100,10 @@ func (b *Book) Event(e Event) {
 	case Finished:
 		now := time.Now().UTC()
 		b.state.Ended, b.state.Hint = &now, e.Hint
-		switch {
-		case e.Code == 0:
+		switch e.Code {
+		case 0:
 			b.state.Outcome, b.state.Step, b.state.Title = Complete, "", ""
-		case e.Code == interrupted:
+		case interrupted:
 			b.state.Outcome = Interrupted
 		default:
 			b.state.Outcome = Broken

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 )
@@ -14,7 +15,7 @@ func TestEveryVerbGetsToItsEndAndThenHasNothingToDo(t *testing.T) {
 	for _, c := range stories(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			timeless(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				s := &site{truth: c.world, slow: 2}
 				report, _, err := carry(t, t.Context(), c.plan, s)
 				if !fine(err) || !report.Acted {
@@ -41,7 +42,7 @@ func TestARunThatIsKilledAnywhereIsTakenUpByTheNext(t *testing.T) {
 	for _, c := range telling(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			timeless(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				whole := &site{truth: c.world, slow: 1}
 				if _, _, err := carry(t, t.Context(), c.plan, whole); !fine(err) {
 					t.Fatal(err)

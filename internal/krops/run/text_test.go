@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
@@ -103,7 +104,7 @@ func TestTheLinesOfATeardown(t *testing.T) {
 
 func TestAWaitThatDoesNotChangeIsALineAMinute(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s, _, out, _ := iostreams.Test()
 		text := run.NewText(s)
 		step := plan.Step{ID: "w", Kind: plan.Wait, Waits: "it"}
@@ -119,7 +120,7 @@ func TestAWaitThatDoesNotChangeIsALineAMinute(t *testing.T) {
 
 func TestATerminalHasOneLiveLine(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s, _, out, errs := iostreams.Test()
 		s.ErrTTY, s.Width = true, 40
 		text := run.NewText(s)

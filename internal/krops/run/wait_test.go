@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
@@ -74,7 +75,7 @@ func TestPolls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			timeless(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				s, at := answering(c.answers...)
 				by := waiting(plan.Step{Gives: []plan.Fact{fact}, Deadline: c.deadline, Every: every, Overdue: c.overdue})
 				_, heard, err := carry(t, t.Context(), by, s)
@@ -82,7 +83,7 @@ func TestPolls(t *testing.T) {
 				if err != nil {
 					text = err.Error()
 				}
-				same(t, text, c.err, len(*at), c.probes, (*at)[len(*at)-1], c.last, len(s.told), c.told, s.following == nil || len(s.following) == 0, true)
+				same(t, text, c.err, len(*at), c.probes, (*at)[len(*at)-1], c.last, len(s.told), c.told, len(s.following), 0)
 				if c.err != "" {
 					same(t, heard.of(run.Trouble), []string{c.overdue + "."})
 				}
@@ -93,7 +94,7 @@ func TestPolls(t *testing.T) {
 
 func TestALookThatTakesLongIsNotTheLast(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s, at := answering(plan.Absent("looked"))
 		answer := s.asked
 		s.asked = func(f plan.Fact) {
@@ -109,7 +110,7 @@ func TestALookThatTakesLongIsNotTheLast(t *testing.T) {
 
 func TestAHopelessWaitEndsEarly(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s, at := answering(plan.Absent("looked"))
 		s.hold = func(plan.Step) (string, error) {
 			if len(*at) == 3 {
@@ -126,7 +127,7 @@ func TestAHopelessWaitEndsEarly(t *testing.T) {
 
 func TestWhatHeldItUpIsTheCauseOfATimeout(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := answering(plan.Absent("looked"))
 		s.hold = func(plan.Step) (string, error) { return "1 of 3 nodes", nil }
 		by := waiting(plan.Step{Gives: []plan.Fact{fact}, Deadline: time.Minute, Every: 10 * time.Second, Overdue: "late"})
@@ -138,7 +139,7 @@ func TestWhatHeldItUpIsTheCauseOfATimeout(t *testing.T) {
 
 func TestWhyAWaitCannotSeeIsTold(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s, _ := answering(plan.Failed("no connection"))
 		by := waiting(plan.Step{Gives: []plan.Fact{fact}, Deadline: time.Minute, Every: 30 * time.Second, Overdue: "late"})
 		_, heard, err := carry(t, t.Context(), by, s)
@@ -148,8 +149,8 @@ func TestWhyAWaitCannotSeeIsTold(t *testing.T) {
 
 func TestAWaitGoesOnWithTheTimeItHasLeft(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
-		c := tearing(t, "local-talos", plan.HostKind)
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "local-talos")
 		s := &site{truth: c.world}
 		began := time.Now()
 		appeared := false
@@ -170,8 +171,8 @@ func TestAWaitGoesOnWithTheTimeItHasLeft(t *testing.T) {
 
 func TestWhatIsMadeAnewWhileItIsDeletedIsDeletedAgain(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
-		c := tearing(t, "local-host", plan.HostKind)
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "local-host")
 		s := &site{truth: c.world}
 		looks := 0
 		s.hold = func(step plan.Step) (string, error) {
@@ -196,8 +197,8 @@ func TestWhatIsMadeAnewWhileItIsDeletedIsDeletedAgain(t *testing.T) {
 
 func TestD6ALookThatFailsEndsADeletionUnconfirmed(t *testing.T) {
 	t.Parallel()
-	timeless(t, func(t *testing.T) {
-		c := tearing(t, "aws", plan.HostKind)
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "aws")
 		s := &site{truth: c.world, lies: map[plan.Fact]plan.Presence{}}
 		s.hold = func(plan.Step) (string, error) {
 			for _, f := range []plan.Fact{"clusters/listed", "clusters/all", "clusters/but/default/eu-north-1-management", "cluster/default/local-workload"} {

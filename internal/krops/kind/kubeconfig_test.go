@@ -1,6 +1,7 @@
 package kind_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
+	"pgregory.net/rapid"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/kind"
 )
@@ -206,4 +208,102 @@ func TestTheFileOfTheToolboxIsForItsOwnerAlone(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
+}
+
+// A merge is undone by removing the cluster, and never switches the context of the
+// caller.
+func TestMergingIsUndoneByRemoving(t *testing.T) {
+	t.Parallel()
+	law := func(t *rapid.T, dir string, merge func(file string, added []byte) error) (broken string) {
+		name := rapid.SampledFrom([]string{"mine", "other", "kind-a", ""})
+		file := filepath.Join(dir, "config")
+		_ = os.Remove(file)
+		current := name.Draw(t, "current context of the caller")
+		if current != "" {
+			if err := os.WriteFile(file, kubeconfig(current, "https://mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, err := clientcmd.Load(read(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := merge(file, kubeconfig("kind-mgmt", "https://127.0.0.1:1")); err != nil {
+			t.Fatal(err)
+		}
+		merged, err := clientcmd.Load(read(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if current != "" && merged.CurrentContext != current {
+			return "the context was switched"
+		}
+		if merged.Contexts["kind-mgmt"] == nil {
+			return "the context is missing"
+		}
+		if err := kind.Unmerge(context.Background(), []string{file}, "mgmt"); err != nil {
+			t.Fatal(err)
+		}
+		after, err := clientcmd.Load(read(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			return diff
+		}
+		return ""
+	}
+	dir := t.TempDir()
+	right := func(file string, added []byte) error {
+		_, err := kind.Merge(context.Background(), []string{file}, added)
+		return err
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		if broken := law(r, dir, right); broken != "" {
+			r.Error(broken)
+		}
+	})
+
+	// A law that nothing breaks is none: kind itself switches the context.
+	switching := func(file string, added []byte) error {
+		if err := right(file, added); err != nil {
+			return err
+		}
+		c, err := clientcmd.Load(read(file))
+		if err != nil {
+			return err
+		}
+		c.CurrentContext = "kind-mgmt"
+		return clientcmd.WriteToFile(*c, file)
+	}
+	caught := false
+	rapid.Check(t, func(r *rapid.T) { caught = law(r, dir, switching) != "" || caught })
+	if !caught {
+		t.Error("a merge that switches the context breaks no law")
+	}
+}
+
+// read returns a file, nothing when there is none.
+func read(file string) []byte {
+	text, _ := os.ReadFile(file)
+	return text
+}
+
+func FuzzKubeconfigOfANode(f *testing.F) {
+	f.Add(admin)
+	f.Add("{}")
+	f.Add("current-context: a\ncontexts: [{name: a}]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		made, err := kind.Own([]byte(text), "mgmt", "https://127.0.0.1:1")
+		if err != nil {
+			return
+		}
+		c, err := clientcmd.Load(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := c.Contexts[c.CurrentContext]; c.CurrentContext != "kind-mgmt" || at == nil || c.Clusters[at.Cluster].Server != "https://127.0.0.1:1" {
+			t.Errorf("%s", made)
+		}
+	})
 }

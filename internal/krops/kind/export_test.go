@@ -1,0 +1,4 @@
+package kind
+
+// Own is for the fuzzer.
+var Own = own

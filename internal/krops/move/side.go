@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -178,8 +179,8 @@ func (s *side) each(ctx context.Context, r schema.GroupVersionResource, kind, na
 			return err
 		}
 		// The client takes an answer without items for an empty list.
-		if list.GetKind() != kind+"List" || list.GroupVersionKind().Group != r.Group {
-			return fmt.Errorf("a %q where a %sList was asked for", list.GetKind(), kind)
+		if err := ofKind(list, r.Group, kind); err != nil {
+			return err
 		}
 		for i := range list.Items {
 			if err := act(&list.Items[i]); err != nil {
@@ -190,6 +191,16 @@ func (s *side) each(ctx context.Context, r schema.GroupVersionResource, kind, na
 			return nil
 		}
 	}
+}
+
+// ofKind checks that a list is one of a kind. A definition may name its lists as
+// it likes.
+func ofKind(list *unstructured.UnstructuredList, group, kind string) error {
+	named := list.GetKind() == kind+"List" || group != "" && strings.HasSuffix(list.GetKind(), "List")
+	if !named || list.GroupVersionKind().Group != group {
+		return fmt.Errorf("a %q where a list of %s was asked for", list.GetKind(), kind)
+	}
+	return nil
 }
 
 // entries calls act with every object of a kind in a namespace, or of the cluster

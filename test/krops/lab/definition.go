@@ -75,8 +75,9 @@ func markProvider(o *Object) {
 	if group != "clusterctl.cluster.x-k8s.io" {
 		versions, _, _ := unstructured.NestedSlice(o.Object, "spec", "versions")
 		for _, v := range versions {
-			if m, ok := v.(map[string]any); ok && (m["name"] == "v1beta1" || m["name"] == "v1beta2") {
-				labels["cluster.x-k8s.io/"+m["name"].(string)] = m["name"].(string)
+			m, _ := v.(map[string]any)
+			if name, _ := m["name"].(string); name == "v1beta1" || name == "v1beta2" {
+				labels["cluster.x-k8s.io/"+name] = name
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func NewFront(p *Plane) (*Front, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Front{Port: l.Addr().(*net.TCPAddr).Port}
+	f := &Front{Port: portOf(l)}
 	f.Kubeconfig = bytes.ReplaceAll(p.Kubeconfig, []byte("127.0.0.1:"+strconv.Itoa(p.Port)), []byte("127.0.0.1:"+strconv.Itoa(f.Port)))
 	f.server = &http.Server{
 		Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, proxy) }),

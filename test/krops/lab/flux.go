@@ -178,7 +178,7 @@ func (f *FluxPlayer) kustomization(ctx context.Context, o *Object) error {
 	}
 	err := f.reconcile(ctx, o)
 	if ctx.Err() != nil {
-		return nil
+		return err
 	}
 	f.applied[key] = time.Now()
 	if writing := f.settle(ctx, o, ready(o, err)); writing != nil {

@@ -56,7 +56,7 @@ func Planes(tb testing.TB, n int, change ...func(*Options)) []*Plane {
 	if _, err := Assets(); err != nil {
 		hosttest.Skip(tb, "%v", err)
 	}
-	dir, err := os.MkdirTemp("", "holdfast-kube-")
+	dir, err := os.MkdirTemp("", "holdfast-kube-") //nolint:usetesting // it stays when the test fails
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func (p *Plane) runManager(port int) (err error) {
 	if err != nil {
 		return err
 	}
-	//nolint:gosec // its certificate is its own
+	// Its certificate is its own.
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	return p.manager.wait(time.Minute, func() error { return answers(client, "https://127.0.0.1:"+strconv.Itoa(port)+"/healthz") })
 }

@@ -21,7 +21,7 @@ func Port() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		port := l.Addr().(*net.TCPAddr).Port
+		port := portOf(l)
 		if err := l.Close(); err != nil {
 			return 0, err
 		}
@@ -30,6 +30,12 @@ func Port() (int, error) {
 			return port, nil
 		}
 	}
+}
+
+// portOf is the port of a listener on TCP.
+func portOf(l net.Listener) int {
+	address, _ := l.Addr().(*net.TCPAddr)
+	return address.Port
 }
 
 // somePorts returns n free ports.

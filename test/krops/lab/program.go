@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,12 +60,10 @@ func (r Run) String() string {
 func (w *World) Env(more map[string]string) []string {
 	values := map[string]string{
 		"PATH": "/usr/bin:/bin", "HOME": w.Home, "XDG_STATE_HOME": filepath.Join(w.Home, ".state"), "XDG_CACHE_HOME": filepath.Join(w.Home, ".cache"),
-		"DOCKER_HOST": w.Engine.Host(), "REGISTRY_PORT": fmt.Sprint(w.Port), "MGMT_POLL_INTERVAL": "1", "LOCAL_RECONCILE_TIMEOUT": "3m",
+		"DOCKER_HOST": w.Engine.Host(), "REGISTRY_PORT": strconv.Itoa(w.Port), "MGMT_POLL_INTERVAL": "1", "LOCAL_RECONCILE_TIMEOUT": "3m",
 		ProgramEnv: "1", KindEnv: w.Kinds.Socket,
 	}
-	for name, value := range more {
-		values[name] = value
-	}
+	maps.Copy(values, more)
 	var env []string
 	for name, value := range values {
 		env = append(env, name+"="+value)

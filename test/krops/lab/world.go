@@ -63,7 +63,7 @@ func NewWorld(tb testing.TB, o WorldOptions) *World {
 	if _, err := Assets(); err != nil {
 		hosttest.Skip(tb, "%v", err)
 	}
-	dir, err := os.MkdirTemp("", "holdfast-world-")
+	dir, err := os.MkdirTemp("", "holdfast-world-") //nolint:usetesting // it stays when the test fails, and sockets need short names
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func (w *World) host(ctx context.Context, o WorldOptions) (err error) {
 	w.Engine.AddImage("docker.io/library/registry:2")
 	w.Engine.OnStart(w.started)
 	w.Engine.OnRemove(w.removed)
-	if w.Kinds, err = NewKindHost(filepath.Join(w.Dir)); err != nil {
+	if w.Kinds, err = NewKindHost(w.Dir); err != nil {
 		return err
 	}
 	w.Kinds.Made = func(_ string, p *Plane) (func(), error) {
@@ -248,12 +248,11 @@ func (w *World) resolve(at string) string {
 // lead makes the containers of a cluster and returns the kubeconfig that its
 // Secret holds: its server is one that only containers reach.
 func (w *World) lead(name string) ([]byte, error) {
-	plane, port := w.Mgmt, 0
+	plane, port := w.Mgmt, w.MgmtFront.Port
 	switch name {
 	case Workload:
 		plane, port = w.Workload, w.Workload.Port
 	case Management:
-		port = w.MgmtFront.Port
 	default: // it leads nowhere
 		return w.Workload.Kubeconfig, nil
 	}

@@ -216,6 +216,38 @@ func TestAFailureThatIsToleratedIsAWarning(t *testing.T) {
 	})
 }
 
+func TestAnActThatMayFailIsAWarningAndNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := bootstrap(t, "aws")
+		tried := 0
+		s := &site{truth: c.world, act: func(step plan.Step) error {
+			if step.ID == "kind-context" {
+				tried++
+				return errors.New("read-only file system")
+			}
+			return nil
+		}}
+		report, heard, err := carry(t, t.Context(), c.plan, s)
+		same(t, err, nil, tried, 1, report.Failed, []string{"kind-context"}, len(heard.of(run.Warning)), 1, len(heard.of(run.Failed)), 0)
+	})
+}
+
+func TestARunThatCouldNotAskAllEndsIncomplete(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "aws")
+		s := &site{truth: controlled(plan.HostUnreachable)}
+		_, _, err := carry(t, t.Context(), c.plan, s)
+		if !errors.Is(err, run.ErrIncomplete) || !strings.Contains(err.Error(), "AWS_ONLY=1") {
+			t.Error(err)
+		}
+		if !slices.Contains(s.steps, "sweep-vpcs") {
+			t.Errorf("AWS was not swept: %v", s.steps)
+		}
+	})
+}
+
 func TestAnErrorEndsTheRunAndTheNextStepIsNotBegun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

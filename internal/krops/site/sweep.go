@@ -17,7 +17,7 @@ import (
 const (
 	credentialsNamespace = "capa-system"
 	credentialsSecret    = "aws-credentials"
-	credentialsKey       = "AWS_B64ENCODED_CREDENTIALS"
+	profileKey           = "AWS_B64ENCODED_CREDENTIALS"
 )
 
 // lookTime is how long one question about AWS may take, whatever it needs.
@@ -167,5 +167,5 @@ func (s *Site) writeCredentials(ctx context.Context, _ plan.Step, _ run.Voice) e
 		return err
 	}
 	return c.Apply(ctx, kube.NewNamespace(credentialsNamespace),
-		kube.NewSecret(credentialsNamespace, credentialsSecret, map[string][]byte{credentialsKey: []byte(profile)}))
+		kube.NewSecret(credentialsNamespace, credentialsSecret, map[string][]byte{profileKey: []byte(profile)}))
 }

@@ -103,7 +103,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 	instance := helm.Release{Name: "flux", Namespace: "flux-system", Chart: oci + "/flux-instance", Version: "0.58.0", Values: values("latest"), Wait: helm.Legacy, Timeout: time.Minute}
 	say := func(text string) { t.Log(text) }
 
-	inOrder(t, "a release that is not there is confirmed absent", func(t *testing.T) {
+	t.Run("a release that is not there is confirmed absent", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		if got := helm.Deployed(ctx, c, operator); !got.Gone() {
 			t.Error(got)
 		}
@@ -112,7 +112,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "it is installed from a registry into a namespace of its own, and waited for", func(t *testing.T) {
+	t.Run("it is installed from a registry into a namespace of its own, and waited for", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		if err := helm.Ensure(ctx, c, operator, say); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "another version, or other values, are not the release that is wanted", func(t *testing.T) {
+	t.Run("another version, or other values, are not the release that is wanted", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		newer, other := operator, operator
 		newer.Version, other.Values = "0.61.0", map[string]any{"a": 1}
 		if got := helm.Deployed(ctx, c, newer); got.Evidence() != "release flux-operator has version 0.58.0, 0.61.0 is wanted" {
@@ -152,7 +152,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "an object of a kind Helm does not know is not waited for by the legacy way", func(t *testing.T) {
+	t.Run("an object of a kind Helm does not know is not waited for by the legacy way", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		began := time.Now()
 		if err := helm.Ensure(ctx, c, instance, say); err != nil {
 			t.Fatal(err)
@@ -177,7 +177,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "it is installed from a repository, definitions included", func(t *testing.T) {
+	t.Run("it is installed from a repository, definitions included", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		cert := helm.Release{
 			Name: "cert-manager", Namespace: "cert-manager", Chart: repository + "/cert-manager", Version: "1.21.2",
 			Values: map[string]any{"crds": map[string]any{"enabled": true}}, Wait: helm.Watcher, Timeout: time.Minute,
@@ -193,7 +193,7 @@ func TestReleasesOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "it is removed with what it made", func(t *testing.T) {
+	t.Run("it is removed with what it made", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		for range 2 {
 			if err := helm.Uninstall(ctx, c, "flux-system", "flux", time.Minute); err != nil {
 				t.Fatal(err)
@@ -208,12 +208,26 @@ func TestReleasesOnARealServer(t *testing.T) {
 	})
 }
 
+// small is a chart without definitions: a server that removes and makes them again
+// and again takes minutes to settle.
+func small(version string) lab.Chart {
+	return lab.Chart{Name: "flux-operator", Version: version, Templates: map[string]string{"deployment.yaml": `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: flux-operator, namespace: "{{ .Release.Namespace }}"}
+spec:
+  selector: {matchLabels: {app: flux-operator}}
+  template:
+    metadata: {labels: {app: flux-operator}}
+    spec: {containers: [{name: main, image: lab.invalid/flux-operator}]}
+`}}
+}
+
 func TestAReleaseThatWasLeftUnfinishedIsHealed(t *testing.T) {
 	t.Parallel()
 	c := whole(t)
 	ctx := t.Context()
-	oci, _ := chartSources(t, lab.FluxOperatorChart("0.58.0"), lab.FluxOperatorChart("0.61.0"))
-	for name, test := range map[string]struct {
+	oci, _ := chartSources(t, small("0.58.0"), small("0.61.0"))
+	for name, test := range map[string]struct { //nolint:paralleltest // they are about the same release
 		upgraded bool // it was upgraded before
 		left     common.Status
 		want     []string
@@ -228,8 +242,7 @@ func TestAReleaseThatWasLeftUnfinishedIsHealed(t *testing.T) {
 		"uninstalling-half-way":    {false, common.StatusUninstalling, []string{"superseded", "deployed"}},
 		"uninstalled-with-history": {false, common.StatusUninstalled, []string{"deployed"}},
 	} {
-		inOrder(t, name, func(t *testing.T) {
-			// Not parallel: they are about the same release.
+		t.Run(name, func(t *testing.T) {
 			r := helm.Release{Name: "flux-operator", Namespace: "flux-system", Chart: oci + "/flux-operator", Version: "0.58.0", Wait: helm.Watcher, Timeout: time.Minute}
 			ensure := func() {
 				t.Helper()
@@ -293,7 +306,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 	oci, _ := chartSources(t, stuck, good)
 	r := helm.Release{Name: "app", Namespace: "apps", Chart: oci + "/app", Version: "1.0.0", Wait: helm.Watcher, Timeout: 2 * time.Second}
 
-	inOrder(t, "a wait that runs out of time", func(t *testing.T) {
+	t.Run("a wait that runs out of time", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		err := helm.Ensure(t.Context(), c, r, func(string) {})
 		if err == nil || !strings.Contains(err.Error(), "release apps/app: ") || !strings.Contains(err.Error(), "app") {
 			t.Error(err)
@@ -303,7 +316,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 		}
 	})
 
-	inOrder(t, "a wait that is cancelled ends soon, and the release is no riddle", func(t *testing.T) {
+	t.Run("a wait that is cancelled ends soon, and the release is no riddle", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		r := r
@@ -318,7 +331,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 		}
 	})
 
-	inOrder(t, "the next one succeeds", func(t *testing.T) {
+	t.Run("the next one succeeds", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		r := r
 		r.Version = "1.0.1"
 		if err := helm.Ensure(t.Context(), c, r, func(string) {}); err != nil {

@@ -34,12 +34,6 @@ func server(t *testing.T) (*lab.Plane, *kube.Cluster) {
 	return plane, c
 }
 
-// inOrder runs a part of a test that the next ones build on.
-func inOrder(t *testing.T, name string, part func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, part)
-}
-
 func decoded(t *testing.T, manifest string) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := kube.Decode([]byte(manifest))
@@ -90,7 +84,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 	ctx := t.Context()
 	kind := schema.GroupKind{Group: "example.org", Kind: "Thing"}
 
-	inOrder(t, "before there is the kind it is confirmed absent", func(t *testing.T) {
+	t.Run("before there is the kind it is confirmed absent", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		if got := c.Lookup(ctx, kind, "lab", "one"); !got.Gone() {
 			t.Error(got)
 		}
@@ -102,7 +96,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "a namespace, a definition and an object of it are applied at once", func(t *testing.T) {
+	t.Run("a namespace, a definition and an object of it are applied at once", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		if err := c.Apply(ctx, decoded(t, things)...); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +111,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "applying again changes nothing, and the server says so", func(t *testing.T) {
+	t.Run("applying again changes nothing, and the server says so", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		before, err := c.Get(ctx, kind, "lab", "one")
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +132,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "a field of another is no difference, a changed one is", func(t *testing.T) {
+	t.Run("a field of another is no difference, a changed one is", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		if err := c.Patch(ctx, kind, "lab", "one", []byte(`{"spec":{"colour":"red"},"metadata":{"labels":{"a":"b"}}}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +144,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "a list is read page by page", func(t *testing.T) {
+	t.Run("a list is read page by page", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		var many []*unstructured.Unstructured
 		for i := range 620 {
 			many = append(many, kube.NewConfigMap("lab", fmt.Sprintf("m-%03d", i), map[string]string{"i": strconv.Itoa(i)}))
@@ -164,7 +158,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "a Secret holds what it was given, and is not quoted", func(t *testing.T) {
+	t.Run("a Secret holds what it was given, and is not quoted", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		data := map[string][]byte{"username": []byte("git"), "password": []byte("ses\"am\ne\x00")}
 		if err := c.Apply(ctx, kube.NewSecret("lab", "s", data)); err != nil {
 			t.Fatal(err)
@@ -179,7 +173,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "only the object that was meant is deleted", func(t *testing.T) {
+	t.Run("only the object that was meant is deleted", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		if err := c.Delete(ctx, kind, "lab", "one", kube.Only("another")); err == nil {
 			t.Error("another object was deleted")
 		}
@@ -198,7 +192,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		}
 	})
 
-	inOrder(t, "a definition that is gone takes its kind along", func(t *testing.T) {
+	t.Run("a definition that is gone takes its kind along", func(t *testing.T) { //nolint:paralleltest // the next parts build on it
 		if err := c.Delete(ctx, kube.CustomResourceDefinition, "", "things.example.org"); err != nil {
 			t.Fatal(err)
 		}

@@ -38,11 +38,11 @@ type mutant struct {
 }
 
 func unknown(w plan.World, f plan.Fact) plan.World {
-	switch where, _, _ := strings.Cut(string(f), "/"); {
-	case where == "cluster", where == "clusters":
+	switch where, _, _ := strings.Cut(string(f), "/"); where {
+	case "cluster", "clusters":
 		w.Clusters = plan.Unlisted("forbidden")
 		return w
-	case where == "providers":
+	case "providers":
 		w.Providers = plan.Unlisted("forbidden")
 		return w
 	}
@@ -51,11 +51,11 @@ func unknown(w plan.World, f plan.Fact) plan.World {
 
 // naive takes a failed question for an empty answer, as many programs do.
 func naive(w plan.World, f plan.Fact) plan.World {
-	switch where, _, _ := strings.Cut(string(f), "/"); {
-	case where == "cluster", where == "clusters":
+	switch where, _, _ := strings.Cut(string(f), "/"); where {
+	case "cluster", "clusters":
 		w.Clusters = plan.Listed()
 		return w
-	case where == "providers":
+	case "providers":
 		w.Providers = plan.Listed()
 		return w
 	}

@@ -211,8 +211,7 @@ func (k seeker) onTarget(ctx context.Context) (c *kube.Cluster, shut, err error)
 
 // silent tells whether an error means that nobody answered at all.
 func silent(err error) bool {
-	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &certificate) {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return false
 	}
 	switch kube.Classify(err, false).Failure { //nolint:exhaustive // all others are answers

@@ -93,8 +93,9 @@ func (s *Site) deleteProviders(ctx context.Context, _ plan.Step, v run.Voice) er
 }
 
 func (s *Site) providersLeft(ctx context.Context, _ plan.Step) (string, error) {
-	found, err := s.providers(ctx)
-	if err != nil || len(found) == 0 {
+	// Whether a failure ends the wait, the next look tells.
+	found, _ := s.providers(ctx)
+	if len(found) == 0 {
 		return "", nil
 	}
 	lines := []string{fmt.Sprintf("%d provider(s) still deleting...", len(found))}

@@ -94,12 +94,12 @@ func (s *server) left(plural string) []string {
 	return names
 }
 
-// field reads one of a named object.
-func (s *server) spec(path, field string) any {
+// suspended tells whether a Kustomization is.
+func (s *server) suspended(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spec, _ := s.objects[path]["spec"].(map[string]any)
-	return spec[field]
+	return spec["suspend"] == true
 }
 
 func (s *server) asked(prefix string) int {

@@ -264,9 +264,9 @@ func TestATeardownOnKindDeletesAllAndThenTheHost(t *testing.T) {
 	same(t, x.removed, []string{"kind"}, len(x.lost), 0, kind.left("clusters"), []string(nil), kind.left("addonproviders"), []string(nil),
 		kind.left("secrets"), []string{"default/mine"})
 	for _, name := range []string{"flux-apps", "docker-workload-cluster"} {
-		same(t, kind.spec(kustomizationsAt+"/namespaces/flux-system/kustomizations/"+name, "suspend"), any(true))
+		same(t, kind.suspended(kustomizationsAt+"/namespaces/flux-system/kustomizations/"+name), true)
 	}
-	same(t, kind.spec(kustomizationsAt+"/namespaces/default/kustomizations/remote", "suspend"), nil)
+	same(t, kind.suspended(kustomizationsAt+"/namespaces/default/kustomizations/remote"), false)
 	for _, line := range []string{
 		"detail discover-host: the controllers run on kind cluster 'mgmt'", "done suspend-flux: Flux Kustomizations suspended",
 		"done wait-clusters: All CAPI workload clusters deleted", "detail delete-providers: Deleting addonprovider: helm (namespace: caaph-system)",
@@ -285,7 +285,6 @@ func TestNothingAsksAClusterThatTheSweepHasRemoved(t *testing.T) {
 	x := set(t, "aws", nil, target)
 
 	err := x.teardown(t.Context())
-
 	if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(x.lines, "\n"))
 	}
@@ -312,7 +311,7 @@ func TestLocalHostBeforeAndAfterThePivot(t *testing.T) {
 				t.Fatalf("%v\n%s", err, strings.Join(x.lines, "\n"))
 			}
 
-			same(t, x.removed, want, x.lost, []string(nil), s.spec(kustomizationsAt+"/namespaces/flux-system/kustomizations/docker-workload-cluster", "suspend"), any(true))
+			same(t, x.removed, want, x.lost, []string(nil), s.suspended(kustomizationsAt+"/namespaces/flux-system/kustomizations/docker-workload-cluster"), true)
 			x.begin()
 			if err := x.teardown(t.Context()); err != nil {
 				t.Errorf("again: %v", err)
@@ -440,8 +439,8 @@ func TestTheControllersAreWhereTheClustersAre(t *testing.T) {
 	one := func(names ...string) func(*testing.T) *server {
 		return func(t *testing.T) *server { t.Helper(); return furnished(t, names...) }
 	}
-	with := func(make func(*testing.T) *server, f func(*server)) func(*testing.T) *server {
-		return func(t *testing.T) *server { t.Helper(); s := make(t); f(s); return s }
+	with := func(prepare func(*testing.T) *server, f func(*server)) func(*testing.T) *server {
+		return func(t *testing.T) *server { t.Helper(); s := prepare(t); f(s); return s }
 	}
 	fails := func(h http.HandlerFunc, at string) func(*server) {
 		return func(s *server) {

@@ -68,6 +68,9 @@ func TestAQueryThatFailsNeverCostsTheControllers(t *testing.T) {
 				continue
 			}
 			for _, when := range []string{"always", "after the first deletion"} {
+				if how == "reset" && when != "always" {
+					continue // the client tries again for seconds
+				}
 				t.Run(q.name+", "+how+", "+when, func(t *testing.T) {
 					t.Parallel()
 					kind := furnished(t, mgmt, "default/eu-north-1-workload", "team-a/w")
@@ -250,14 +253,14 @@ func TestASuspensionThatFailsIsAWarning(t *testing.T) {
 	if !x.said("Could not suspend some Kustomizations – continuing anyway (1 of 2)") {
 		t.Errorf("the lines are\n%s", strings.Join(x.lines, "\n"))
 	}
-	same(t, kind.spec(kustomizationsAt+"/namespaces/flux-system/kustomizations/docker-workload-cluster", "suspend"), any(true))
+	same(t, kind.suspended(kustomizationsAt+"/namespaces/flux-system/kustomizations/docker-workload-cluster"), true)
 }
 
 // A run that is killed after any step begins again as another process, and ends
 // where it would have ended.
 func TestATeardownThatIsKilledIsTakenUp(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func(t *testing.T) (*scene, *server){
+	for name, prepare := range map[string]func(t *testing.T) (*scene, *server){
 		"aws on kind": func(t *testing.T) (*scene, *server) {
 			t.Helper()
 			s := furnished(t, mgmt, "default/eu-north-1-workload", "team-a/w")
@@ -282,7 +285,7 @@ func TestATeardownThatIsKilledIsTakenUp(t *testing.T) {
 		for stop := 1; stop < 20; stop++ {
 			t.Run(fmt.Sprintf("%s, after %d steps", name, stop), func(t *testing.T) {
 				t.Parallel()
-				x, s := make(t)
+				x, s := prepare(t)
 				played(t, s)
 				ctx, kill := context.WithCancel(t.Context())
 				defer kill()
@@ -296,7 +299,7 @@ func TestATeardownThatIsKilledIsTakenUp(t *testing.T) {
 
 				// Who finds neither cluster ends without success, as documented.
 				over := slices.Contains(x.removed, "kind") && x.settings.Environment.Name == "aws"
-				if (err != nil) != (over && err != nil) || len(x.lost) > 0 {
+				if err != nil && !over || len(x.lost) > 0 {
 					t.Errorf("%v, lost %v\n%s", err, x.lost, strings.Join(x.lines, "\n"))
 				}
 				if x.settings.Environment.Name != "local-talos" && len(x.removed) != 1 {
@@ -345,37 +348,36 @@ func TestRequestsThatFailAtRandomCostNoControllers(t *testing.T) {
 	}
 	slices.Sort(names)
 	removed := 0
-	t.Run("seeds", func(t *testing.T) {
-		for seed := range 24 {
-			t.Run(fmt.Sprint(seed), func(t *testing.T) {
-				own, profile := mgmt, "aws"
-				if seed%3 == 1 {
-					own, profile = "default/local-management", "local-host"
-				}
-				s := furnished(t, own, "default/local-workload", "default/eu-north-1-workload"[:7+seed%2*20], "team-a/w"[:8])
-				n := 0
-				s.failing(func(r *http.Request) http.HandlerFunc {
-					n++
-					h := fnv.New32a()
-					_, _ = fmt.Fprint(h, seed, n, r.URL.Path)
-					if sum := h.Sum32(); sum%20 == 0 {
-						return hows[names[sum/20%uint32(len(names))]] //nolint:gosec // a few names
-					}
-					return nil
-				})
-				played(t, s)
-				x := set(t, profile, s, nil)
-				if seed%2 == 1 {
-					x = set(t, profile, nil, s)
-				}
-				_ = x.teardown(t.Context())
-				if len(x.lost) > 0 {
-					t.Errorf("the controllers of %v are gone\n%s", x.lost, strings.Join(x.lines, "\n"))
-				}
-				removed += len(x.removed)
-			})
+	for seed := range 24 {
+		own, profile := mgmt, "aws"
+		if seed%3 == 1 {
+			own, profile = "default/local-management", "local-host"
 		}
-	})
+		s := furnished(t, own, "default/local-workload")
+		if seed%4 > 1 {
+			s.cluster("team-a/w")
+		}
+		n := 0
+		s.failing(func(r *http.Request) http.HandlerFunc {
+			n++
+			h := fnv.New32a()
+			_, _ = fmt.Fprint(h, seed, n, r.URL.Path)
+			if sum := int(h.Sum32() % 1000); sum%20 == 0 {
+				return hows[names[sum/20%len(names)]]
+			}
+			return nil
+		})
+		played(t, s)
+		x := set(t, profile, s, nil)
+		if seed%2 == 1 {
+			x = set(t, profile, nil, s)
+		}
+		_ = x.teardown(t.Context()) // some end well, some do not
+		if len(x.lost) > 0 {
+			t.Errorf("seed %d: the controllers of %v are gone\n%s", seed, x.lost, strings.Join(x.lines, "\n"))
+		}
+		removed += len(x.removed)
+	}
 	if removed == 0 {
 		t.Error("no host was ever removed: the law was not met")
 	}

@@ -53,6 +53,7 @@ const (
 	tries     = 50 // how often a run may look at the world again, for nothing, beyond a few times a step
 	rewaits   = 10 // how often a wait may begin again in one run
 	questions = 2 * time.Second
+	recent    = 30 * time.Second // a look that is no older needs not be repeated for a refusal
 	grace     = 30 * time.Second // beyond the deadline of a step that is no wait
 )
 
@@ -68,9 +69,10 @@ type runner struct {
 	done    map[string]int       // how often a step was done
 	gave    map[plan.Fact]bool   // what this run has made
 	phases  map[string]bool
-	asked   string // the step whose outcome was looked at and nothing done since
-	refused string // the step whose refusal was looked at again
-	idle    int    // rounds without an act
+	looked  map[plan.Fact]time.Time // when each was asked last
+	asked   string                  // the step whose outcome was looked at and nothing done since
+	refused string                  // the step whose refusal was looked at again
+	idle    int                     // rounds without an act
 	failed  []string
 }
 
@@ -79,7 +81,7 @@ type runner struct {
 func Run(ctx context.Context, o Options) (Report, error) {
 	r := &runner{
 		Options: o,
-		began:   map[string]time.Time{}, ended: map[string]bool{}, done: map[string]int{}, gave: map[plan.Fact]bool{}, phases: map[string]bool{},
+		began:   map[string]time.Time{}, ended: map[string]bool{}, done: map[string]int{}, gave: map[plan.Fact]bool{}, looked: map[plan.Fact]time.Time{}, phases: map[string]bool{},
 	}
 	defer context.AfterFunc(ctx, func() {
 		o.Sink.Event(Event{Name: Stopping, Message: "interrupted: stopping at the next safe point (once more to abort at once)"})
@@ -133,12 +135,13 @@ func (r *runner) deal(ctx context.Context, s plan.Step) error {
 		}
 		return r.act(ctx, s)
 	case plan.Refused:
-		if r.refused == s.ID {
+		// The refusal may rest on an old look.
+		old := slices.DeleteFunc(s.Doubts(), func(f plan.Fact) bool { return time.Since(r.looked[f]) < recent })
+		if r.refused == s.ID || len(old) == 0 {
 			return r.fail(s, errors.New(s.Why))
 		}
-		// The refusal may rest on an old look.
 		r.refused = s.ID
-		return r.observe(ctx, s, s.Doubts())
+		return r.observe(ctx, s, old)
 	case plan.Done, plan.After, plan.Ask, plan.Blocked:
 	}
 	return fmt.Errorf("step %s is first and %s, %s: %w", s.ID, s.Verdict, s.Why, errProgram)
@@ -228,6 +231,7 @@ func (r *runner) observe(ctx context.Context, s plan.Step, facts []plan.Fact) er
 
 func (r *runner) ask(ctx context.Context, f plan.Fact, patience time.Duration) error {
 	until := time.Now().Add(patience)
+	defer func() { r.looked[f] = time.Now() }()
 	err := retry.Until(ctx, retry.Policy{Interval: questions}, func(ctx context.Context) (bool, error) {
 		r.world = r.Site.Observe(ctx, r.world, f)
 		why, bad := r.world.Of(f).Failed()

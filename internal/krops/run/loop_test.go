@@ -265,7 +265,7 @@ func TestAnErrorEndsTheRunAndTheNextStepIsNotBegun(t *testing.T) {
 	})
 }
 
-func TestARefusalIsLookedAtAgainAndThenTold(t *testing.T) {
+func TestARefusalIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := tearing(t, "aws")
@@ -277,6 +277,39 @@ func TestARefusalIsLookedAtAgainAndThenTold(t *testing.T) {
 		if slices.ContainsFunc(s.steps, func(id string) bool { return strings.HasPrefix(id, "delete") || strings.HasPrefix(id, "sweep") }) {
 			t.Errorf("%v", s.steps)
 		}
+	})
+}
+
+func TestARefusalOnAnOldLookIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const first, old, last = plan.Fact("source/first"), plan.Fact("source/old"), plan.Fact("source/last")
+		by := func(w plan.World) plan.Plan {
+			wait := plan.Step{ID: "wait", Kind: plan.Wait, Gives: []plan.Fact{first}, Deadline: time.Hour, Every: time.Minute, Verdict: plan.Ready}
+			act := plan.Step{ID: "act", Kind: plan.Change, Needs: []plan.Fact{old}, Gives: []plan.Fact{last}, Verdict: plan.Ready}
+			switch {
+			case w.Of(first).There():
+				wait.Verdict = plan.Done
+			case w.Of(first) == plan.Presence{}:
+				wait.Verdict, wait.Asks = plan.Ask, []plan.Fact{first, old}
+			}
+			if why, failed := w.Of(old).Failed(); failed {
+				act.Verdict, act.Why = plan.Refused, why
+			}
+			if w.Of(last).There() {
+				act.Verdict = plan.Done
+			}
+			return plan.Plan{Verb: "bootstrap", Steps: []plan.Step{wait, act}}
+		}
+		s := &site{truth: plan.World{}.With("host/kind-cluster", plan.Present()), lies: map[plan.Fact]plan.Presence{old: plan.Failed("no connection")}, slow: 1}
+		s.asked = func(f plan.Fact) {
+			if len(s.asks) > 2 {
+				delete(s.lies, old)
+				s.truth = s.truth.With(old, plan.Present())
+			}
+		}
+		_, _, err := carry(t, t.Context(), by, s)
+		same(t, err, nil, s.steps, []string{"act"})
 	})
 }
 

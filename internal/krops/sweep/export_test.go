@@ -23,3 +23,6 @@ func (c *Cloud) Mutate(name string) {
 		c.rules.unfiltered = true
 	}
 }
+
+// Signed tells whether a text is the whole of a document.
+func Signed(body []byte, want string) error { return signed(body, want) }

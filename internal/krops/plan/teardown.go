@@ -139,6 +139,12 @@ func (t *teardown) inventory() []Fact {
 		ID: "suspend-workload", Kind: Change, Title: "Suspending the Flux Kustomization of the workload clusters...",
 		Needs: []Fact{hostFound}, Gives: []Fact{"run/workload-suspended"}, EachRun: true, Tolerated: true, BestEffort: t.ForceKindDelete,
 	})
+	if t.onKind() {
+		// The management cluster goes too: whatever part of the repository declares it
+		// would make it again.
+		t.suspend()
+		t.phase = "clusters"
+	}
 	for _, name := range t.Environment.Teardown.CAPIWorkloads {
 		t.workload("default", name)
 	}

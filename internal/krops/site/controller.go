@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/krops/engine"
 	"github.com/holdfast-ops/holdfast/internal/krops/helm"
 	"github.com/holdfast-ops/holdfast/internal/krops/kube"
+	"github.com/holdfast-ops/holdfast/internal/krops/move"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
 )
@@ -136,9 +137,6 @@ type seeker struct {
 	there  func(ctx context.Context, f plan.Fact) plan.Presence
 }
 
-// journal is the ConfigMap a move leaves on the cluster it took the Clusters from.
-const journal = "krops-move"
-
 func (k seeker) seek(ctx context.Context) (*controllers, error) {
 	var notes []string
 	if err := k.join(ctx); err != nil {
@@ -238,17 +236,15 @@ func (k seeker) choose(ctx context.Context, kind *kube.Cluster, certain bool, ta
 
 // young makes sure that nothing was moved away from a kind cluster that is alone.
 func (k seeker) young(ctx context.Context, kind *kube.Cluster, shut error) (*controllers, error) {
-	moved := kind.Lookup(ctx, kube.ConfigMap, k.namespace, journal)
-	if !moved.Gone() {
-		why, bad := moved.Failed()
-		switch {
-		case bad:
-			return nil, fmt.Errorf("cannot tell whether the Clusters of kind cluster '%s' were moved: %s", k.name, why)
-		case shut != nil:
-			return nil, shut
-		}
-		return nil, fmt.Errorf("Clusters were moved from kind cluster '%s' to the management cluster, which does not answer (make '%s' lead to it; if it is gone for good, delete ConfigMap %s/%s of the kind cluster)", //nolint:staticcheck // ST1005: Clusters are a kind
-			k.name, k.file, k.namespace, journal)
+	moved, err := move.Left(ctx, kind, k.namespace)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot tell whether the Clusters of kind cluster '%s' were moved: %w", k.name, err)
+	case moved && shut != nil:
+		return nil, shut
+	case moved:
+		return nil, fmt.Errorf("Clusters were moved from kind cluster '%s' to the management cluster, which does not answer (make '%s' lead to it; if it is gone for good, delete ConfigMap %s/krops-move of the kind cluster)", //nolint:staticcheck // ST1005: Clusters are a kind
+			k.name, k.file, k.namespace)
 	}
 	return &controllers{host: plan.HostKind, cluster: kind}, nil
 }

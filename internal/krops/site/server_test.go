@@ -66,6 +66,14 @@ func (s *server) cluster(full string) {
 	s.put(clustersAt, namespace, "clusters", name, "cluster.cluster.x-k8s.io")
 }
 
+// journal puts what a move writes down on the cluster it takes Clusters from.
+func (s *server) journal(phase string) {
+	s.put("/api/v1", "default", "configmaps", "krops-move")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects["/api/v1/namespaces/default/configmaps/krops-move"]["data"] = map[string]any{"phase": phase, "objects": ""}
+}
+
 // drop takes a kind away, as if it had never been installed.
 func (s *server) drop(at, plural string) {
 	s.mu.Lock()

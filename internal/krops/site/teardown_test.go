@@ -453,7 +453,7 @@ func TestTheControllersAreWhereTheClustersAre(t *testing.T) {
 		}
 	}
 	silent := func(s *server) { s.Close() }
-	moved := func(s *server) { s.put("/api/v1", "default", "configmaps", "krops-move") }
+	moved := func(s *server) { s.journal("done") }
 	for name, c := range map[string]struct {
 		profile      string
 		kind, target func(*testing.T) *server
@@ -462,36 +462,38 @@ func TestTheControllersAreWhereTheClustersAre(t *testing.T) {
 		want         plan.Host
 		why          string
 	}{
-		"kind alone":                                 {profile: "aws", kind: one(own), want: plan.HostKind},
-		"kind without Clusters":                      {profile: "aws", kind: one(), want: plan.HostKind},
-		"the management cluster alone":               {profile: "aws", target: one(own), want: plan.HostSelfManaged},
-		"neither":                                    {profile: "aws", want: plan.HostUnreachable},
-		"a file that leads nowhere":                  {profile: "aws", target: with(one(own), silent), want: plan.HostUnreachable},
-		"kind, and a file that leads nowhere":        {profile: "aws", kind: one(own), target: with(one(own), silent), want: plan.HostKind},
-		"kind that does not answer":                  {profile: "aws", kind: with(one(own), silent), why: "kind cluster 'mgmt' exists and cannot be asked"},
-		"kind that lets nobody in":                   {profile: "aws", kind: with(one(own), fails(status(401, "Unauthorized", ""), "/")), why: "exists and cannot be asked"},
-		"kind that is not ready":                     {profile: "aws", kind: with(one(own), fails(status(503, "ServiceUnavailable", ""), "/readyz")), why: "exists and cannot be asked"},
-		"the list of kind clusters fails":            {profile: "aws", target: one(own), listing: errors.New("broken pipe"), why: "cannot tell whether kind cluster 'mgmt' exists: broken pipe"},
-		"no engine, self-managed":                    {profile: "aws", target: one(own), listing: engine.ErrNone, want: plan.HostSelfManaged},
-		"no engine, nothing else":                    {profile: "aws", listing: engine.ErrNone, want: plan.HostUnreachable},
-		"no engine, no Clusters":                     {profile: "aws", target: one(), listing: engine.ErrNone, why: "no container engine to tell"},
-		"no engine, containers":                      {profile: "local-host", listing: engine.ErrNone, why: "cannot tell whether kind cluster"},
-		"no engine, hardware":                        {profile: "local-talos", listing: engine.ErrNone, why: "cannot tell whether kind cluster"},
-		"a management cluster with an expired token": {profile: "aws", target: with(one(own), fails(status(401, "Unauthorized", ""), "/")), why: "the management cluster is there and cannot be asked"},
-		"a management cluster that may not be asked": {profile: "aws", target: with(one(own), fails(status(403, "Forbidden", ""), clustersAt)), why: "cannot list the CAPI Clusters"},
-		"that of another environment":                {profile: "aws", target: one("default/other-management"), why: "it is that of another environment"},
-		"any cluster":                                {profile: "aws", target: one(), named: "minikube", why: "it may be any cluster"},
-		"ours, whose Clusters are gone":              {profile: "local-talos", target: one(), want: plan.HostSelfManaged},
-		"ours by another name":                       {profile: "aws", target: one(own), named: "arn:aws:eks", want: plan.HostSelfManaged},
-		"kind, kept after the pivot":                 {profile: "aws", kind: one(), target: one(own, "default/w"), want: plan.HostSelfManaged},
-		"kind, before the move":                      {profile: "aws", kind: one(own), target: one(), want: plan.HostKind},
-		"kind, and the file of another environment":  {profile: "aws", kind: one(own), target: one("default/other-management"), want: plan.HostKind},
-		"in the middle of a move":                    {profile: "aws", kind: one(own, "default/w"), target: one(own), why: "a move between them did not end"},
-		"late in a move":                             {profile: "aws", kind: one("default/w"), target: one(own), why: "a move between them did not end"},
-		"moved, and the other one is silent":         {profile: "aws", kind: with(one(), moved), target: with(one(own), silent), why: "Clusters were moved from kind cluster 'mgmt'"},
-		"moved, and the other one lets nobody in":    {profile: "aws", kind: with(one(), moved), target: with(one(own), fails(status(401, "Unauthorized", ""), "/")), why: "is there and cannot be asked"},
-		"kind, and one side cannot be listed":        {profile: "aws", kind: with(one(own), fails(nonsense, clustersAt)), target: one(own), why: "cannot list the CAPI Clusters"},
-		"a server without Cluster API":               {profile: "aws", kind: with(one(), func(s *server) { s.drop(clustersAt, "clusters") }), target: one(own), want: plan.HostSelfManaged},
+		"kind alone":                                         {profile: "aws", kind: one(own), want: plan.HostKind},
+		"kind without Clusters":                              {profile: "aws", kind: one(), want: plan.HostKind},
+		"the management cluster alone":                       {profile: "aws", target: one(own), want: plan.HostSelfManaged},
+		"neither":                                            {profile: "aws", want: plan.HostUnreachable},
+		"a file that leads nowhere":                          {profile: "aws", target: with(one(own), silent), want: plan.HostUnreachable},
+		"kind, and a file that leads nowhere":                {profile: "aws", kind: one(own), target: with(one(own), silent), want: plan.HostKind},
+		"kind that does not answer":                          {profile: "aws", kind: with(one(own), silent), why: "kind cluster 'mgmt' exists and cannot be asked"},
+		"kind that lets nobody in":                           {profile: "aws", kind: with(one(own), fails(status(401, "Unauthorized", ""), "/")), why: "exists and cannot be asked"},
+		"kind that is not ready":                             {profile: "aws", kind: with(one(own), fails(status(503, "ServiceUnavailable", ""), "/readyz")), why: "exists and cannot be asked"},
+		"the list of kind clusters fails":                    {profile: "aws", target: one(own), listing: errors.New("broken pipe"), why: "cannot tell whether kind cluster 'mgmt' exists: broken pipe"},
+		"no engine, self-managed":                            {profile: "aws", target: one(own), listing: engine.ErrNone, want: plan.HostSelfManaged},
+		"no engine, nothing else":                            {profile: "aws", listing: engine.ErrNone, want: plan.HostUnreachable},
+		"no engine, no Clusters":                             {profile: "aws", target: one(), listing: engine.ErrNone, why: "no container engine to tell"},
+		"no engine, containers":                              {profile: "local-host", listing: engine.ErrNone, why: "cannot tell whether kind cluster"},
+		"no engine, hardware":                                {profile: "local-talos", listing: engine.ErrNone, why: "cannot tell whether kind cluster"},
+		"a management cluster with an expired token":         {profile: "aws", target: with(one(own), fails(status(401, "Unauthorized", ""), "/")), why: "the management cluster is there and cannot be asked"},
+		"a management cluster that may not be asked":         {profile: "aws", target: with(one(own), fails(status(403, "Forbidden", ""), clustersAt)), why: "cannot list the CAPI Clusters"},
+		"that of another environment":                        {profile: "aws", target: one("default/other-management"), why: "it is that of another environment"},
+		"any cluster":                                        {profile: "aws", target: one(), named: "minikube", why: "it may be any cluster"},
+		"ours, whose Clusters are gone":                      {profile: "local-talos", target: one(), want: plan.HostSelfManaged},
+		"ours by another name":                               {profile: "aws", target: one(own), named: "arn:aws:eks", want: plan.HostSelfManaged},
+		"kind, kept after the pivot":                         {profile: "aws", kind: one(), target: one(own, "default/w"), want: plan.HostSelfManaged},
+		"kind, before the move":                              {profile: "aws", kind: one(own), target: one(), want: plan.HostKind},
+		"kind, and the file of another environment":          {profile: "aws", kind: one(own), target: one("default/other-management"), want: plan.HostKind},
+		"in the middle of a move":                            {profile: "aws", kind: one(own, "default/w"), target: one(own), why: "a move between them did not end"},
+		"late in a move":                                     {profile: "aws", kind: one("default/w"), target: one(own), why: "a move between them did not end"},
+		"moved, and the other one is silent":                 {profile: "aws", kind: with(one(), moved), target: with(one(own), silent), why: "Clusters were moved from kind cluster 'mgmt'"},
+		"a move that was begun, and the other one is silent": {profile: "aws", kind: with(one(own), func(s *server) { s.journal("pausing") }), target: with(one(own), silent), want: plan.HostKind},
+		"a move nobody can read of":                          {profile: "aws", kind: with(one(own), func(s *server) { s.put("/api/v1", "default", "configmaps", "krops-move") }), why: "cannot tell whether the Clusters of kind cluster 'mgmt' were moved"},
+		"moved, and the other one lets nobody in":            {profile: "aws", kind: with(one(), moved), target: with(one(own), fails(status(401, "Unauthorized", ""), "/")), why: "is there and cannot be asked"},
+		"kind, and one side cannot be listed":                {profile: "aws", kind: with(one(own), fails(nonsense, clustersAt)), target: one(own), why: "cannot list the CAPI Clusters"},
+		"a server without Cluster API":                       {profile: "aws", kind: with(one(), func(s *server) { s.drop(clustersAt, "clusters") }), target: one(own), want: plan.HostSelfManaged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

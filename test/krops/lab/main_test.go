@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 	"github.com/holdfast-ops/holdfast/test/krops/lab"
 	"github.com/holdfast-ops/holdfast/test/krops/lab/program"
 )
@@ -15,5 +16,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(lab.ProgramEnv) != "" {
 		program.Main()
 	}
+	kube.Quiet() // the lab's own clients
 	os.Exit(m.Run())
 }

@@ -197,7 +197,7 @@ func TestTheReferenceOfTheCommandsIsWhatTheyAre(t *testing.T) {
 	app.Prepare(root)
 	var page strings.Builder
 	page.WriteString("# Commands of krops-bootstrap\n\nGenerated from the program. [Configuration](configuration.md) lists each key and each variable,\n[steps](steps.md) what a run does.\n\n" +
-		"Exit codes: 0 done, 1 an error, 2 a command line that cannot be understood.\n")
+		"Exit codes: 0 done, warnings or not; 1 an error, also when it is not known whether something is left; 2 a command line that cannot be understood;\n130 interrupted.\n")
 	describe(t, &page, root)
 	const file = "../../docs/reference/krops/README.md"
 	if *update {

@@ -54,7 +54,7 @@ lab-openstack: ## koc against a real OpenStack, beside the openstack client; nee
 lab-kube: ## krops-bootstrap against real API servers, which are built from Go modules; needs root and Debian
 	@test "$$(id -u)" = 0 || { echo 'make lab-kube needs root: its tests start container engines of their own' >&2; exit 1; }
 	test/krops/lab/assets
-	HOLDFAST_FORBID_SKIP=1 CGO_ENABLED=0 go test -trimpath -count=1 -timeout 20m -tags lab_kube ./test/krops/lab/...
+	HOLDFAST_FORBID_SKIP=1 CGO_ENABLED=0 go test -trimpath -count=1 -parallel 3 -timeout 30m -tags lab_kube ./test/krops/lab/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn, FUZZTIME=10s each

@@ -205,8 +205,11 @@ func TestATeardownInAWSRemovesReleasesProvidersAndSecrets(t *testing.T) {
 			once.Do(func() {
 				ctx := context.WithoutCancel(t.Context())
 				for _, what := range []struct{ group, kind, namespace string }{
-					{lab.CAPI, "Cluster", ""}, {"operator.cluster.x-k8s.io", "CoreProvider", ""}, {"operator.cluster.x-k8s.io", "InfrastructureProvider", ""},
-					{"apps", "Deployment", "flux-system"}, {"", "Secret", "default"},
+					{lab.CAPI, "Cluster", ""},
+					{"operator.cluster.x-k8s.io", "CoreProvider", ""},
+					{"operator.cluster.x-k8s.io", "InfrastructureProvider", ""},
+					{"apps", "Deployment", "flux-system"},
+					{"", "Secret", "default"},
 				} {
 					list, err := p.List(ctx, lab.Kind(what.group, what.kind), what.namespace)
 					if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/holdfast-ops/holdfast/internal/cli/app"
 
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
 )
 

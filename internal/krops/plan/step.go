@@ -279,22 +279,24 @@ func (s Step) asks(w World) []Fact {
 	if facts := w.unasked(s.Spare...); len(facts) > 0 {
 		return facts
 	}
-	if s.Source {
-		if facts := w.unasked(mgmtKubeconfig); len(facts) > 0 {
-			return facts
-		}
-		if !w.Of(targetInventory).Gone() {
-			if facts := w.unasked(sourceInventory); len(facts) > 0 {
-				return facts
-			}
-		}
-		if !w.Of(sourceInventory).There() {
-			if facts := w.unasked(targetInventory); len(facts) > 0 {
-				return facts
-			}
-		}
+	if facts := w.unaskedOfMove(); s.Source && len(facts) > 0 {
+		return facts
 	}
 	return w.unasked(slices.Concat(s.Needs, s.Clear, s.Looks)...)
+}
+
+// unaskedOfMove are the facts to ask next to know where the inventory is.
+func (w World) unaskedOfMove() []Fact {
+	if facts := w.unasked(mgmtKubeconfig); len(facts) > 0 {
+		return facts
+	}
+	if facts := w.unasked(sourceInventory); len(facts) > 0 && !w.Of(targetInventory).Gone() {
+		return facts
+	}
+	if w.Of(sourceInventory).There() {
+		return nil
+	}
+	return w.unasked(targetInventory)
 }
 
 // Outcome are the facts that tell whether a step is done.

@@ -75,9 +75,27 @@ var _ run.Site = (*Site)(nil)
 // New returns the site of a run.
 func New(o Options) *Site {
 	s := &Site{Options: o}
-	s.parts = []part{s.serverPart(), s.publishPart(), s.controllerPart(), s.clusterPart(), s.providerPart(), s.hostPart(), s.registryPart(), s.preflightPart(),
-		s.definitionPart(), s.targetPart(), s.movePart(), s.leavePart(), s.filePart(), s.nodePart(), s.sweepPart(),
-		s.fluxPart(), s.metadataPart(), s.secretPart(), s.watchPart()}
+	s.parts = []part{
+		s.serverPart(),
+		s.publishPart(),
+		s.controllerPart(),
+		s.clusterPart(),
+		s.providerPart(),
+		s.hostPart(),
+		s.registryPart(),
+		s.preflightPart(),
+		s.definitionPart(),
+		s.targetPart(),
+		s.movePart(),
+		s.leavePart(),
+		s.filePart(),
+		s.nodePart(),
+		s.sweepPart(),
+		s.fluxPart(),
+		s.metadataPart(),
+		s.secretPart(),
+		s.watchPart(),
+	}
 	return s
 }
 

@@ -110,12 +110,12 @@ func (s *Site) targetNodes(ctx context.Context, _ plan.Fact) plan.Presence {
 func (s *Site) nodesHold(ctx context.Context, _ plan.Step) (string, error) {
 	c, err := s.target(ctx)
 	if err != nil {
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // a question that fails holds a wait up, and does not end it
 	}
 	nodes, err := kube.NodesReady(ctx, c)
 	switch {
 	case err != nil:
-		return "the API server does not answer yet: " + err.Error(), nil
+		return "the API server does not answer yet: " + err.Error(), nil //nolint:nilerr // the same
 	case nodes.Total == 0:
 		return "the API server answers, and there are no nodes yet", nil
 	}
@@ -266,7 +266,7 @@ func (s *Site) pivotValues(ctx context.Context) (map[string]string, error) {
 	for i := range list {
 		data, _, err := unstructured.NestedStringMap(list[i].Object, "data")
 		if err != nil {
-			return nil, fmt.Errorf("ConfigMap %s has data that is no text", kube.Name(&list[i])) //nolint:staticcheck // ST1005: ConfigMap is a kind
+			return nil, fmt.Errorf("ConfigMap %s has data that is no text", kube.Name(&list[i]))
 		}
 		maps.Copy(values, data)
 	}
@@ -365,7 +365,7 @@ func (s *Site) providersHold(ctx context.Context, _ plan.Step) (string, error) {
 		return "", err // a manifest does not come of waiting
 	}
 	if err != nil {
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // the same
 	}
 	return strings.Join(waiting, "\n"), nil
 }

@@ -4,6 +4,7 @@ package lab_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -55,9 +56,7 @@ func newAWS(t *testing.T) *inAWS {
 func (w *inAWS) teardown(t *testing.T, env map[string]string) lab.Run {
 	t.Helper()
 	all := map[string]string{"BOOTSTRAP_CONFIG": "aws.toml", lab.AWSEnv: w.address}
-	for name, value := range env {
-		all[name] = value
-	}
+	maps.Copy(all, env)
 	return w.Krops(t, all, "teardown", "aws")
 }
 

@@ -24,7 +24,7 @@ func main() {
 func run(program string, args []string) error {
 	switch program {
 	case "init":
-		fmt.Fprintln(os.Stdout, "Reached target Multi-User System.")
+		_, _ = fmt.Fprintln(os.Stdout, "Reached target Multi-User System.")
 		end := make(chan os.Signal, 1)
 		signal.Notify(end, syscall.SIGTERM)
 		<-end

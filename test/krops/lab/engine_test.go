@@ -89,7 +89,7 @@ func start(t *testing.T, name string) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd := exec.Command("unshare", "-m", "-n", "-p", "--fork", "--mount-proc", "--kill-child", "sh", "-c", isolate+service, name, dir, d.socket) //nolint:noctx // it outlives the call
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), d.env[2]}
 	cmd.Stdout, cmd.Stderr = log, log
@@ -126,9 +126,9 @@ func start(t *testing.T, name string) *daemon {
 }
 
 // run runs the command line of the engine.
-func (d *daemon) run(args ...string) string {
+func (d *daemon) run(ctx context.Context, args ...string) string {
 	d.t.Helper()
-	cmd := exec.CommandContext(d.t.Context(), d.name, args...)
+	cmd := exec.CommandContext(ctx, d.name, args...)
 	cmd.Env = append(os.Environ(), d.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -179,7 +179,7 @@ func (d *daemon) image(source, ref string, programs []string, files map[string]s
 	if len(programs) > 0 {
 		start = "/bin/" + programs[0]
 	}
-	d.run("import", "--change", `ENTRYPOINT ["`+start+`"]`, "--change", "ENV PATH=/bin", archive.Name(), ref)
+	d.run(d.t.Context(), "import", "--change", `ENTRYPOINT ["`+start+`"]`, "--change", "ENV PATH=/bin", archive.Name(), ref)
 }
 
 func (d *daemon) engine(o engine.Options) *engine.Engine {
@@ -200,7 +200,7 @@ func (d *daemon) engine(o engine.Options) *engine.Engine {
 }
 
 // get asks an address of the network the engine is in.
-func (d *daemon) get(url string) (status int, err error) {
+func (d *daemon) get(ctx context.Context, url string) (status int, err error) {
 	dial := func(ctx context.Context, proto, address string) (conn net.Conn, err error) {
 		done := make(chan struct{})
 		go func() {
@@ -210,7 +210,7 @@ func (d *daemon) get(url string) (status int, err error) {
 			if f, err = os.Open(fmt.Sprintf("/proc/%d/ns/net", d.pid)); err != nil {
 				return
 			}
-			defer f.Close()
+			defer func() { _ = f.Close() }()
 			if err = unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err == nil {
 				conn, err = (&net.Dialer{}).DialContext(ctx, proto, address)
 			}
@@ -219,7 +219,7 @@ func (d *daemon) get(url string) (status int, err error) {
 		return conn, err
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	request, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return 0, err
 	}
@@ -235,8 +235,8 @@ func (d *daemon) answers(url string, want bool) {
 	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
 	defer cancel()
 	var last error
-	err := retry.Until(ctx, retry.Policy{Interval: 100 * time.Millisecond}, func(context.Context) (bool, error) {
-		status, err := d.get(url)
+	err := retry.Until(ctx, retry.Policy{Interval: 100 * time.Millisecond}, func(ctx context.Context) (bool, error) {
+		status, err := d.get(ctx, url)
 		last = err
 		return (err == nil && status == http.StatusOK) == want, nil
 	})
@@ -252,9 +252,15 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-func TestARealPodman(t *testing.T) { onEngine(t, start(t, engine.Podman)) }
+//nolint:paralleltest // an engine takes the machine
+func TestARealPodman(t *testing.T) {
+	onEngine(t, start(t, engine.Podman))
+}
 
-func TestARealDocker(t *testing.T) { onEngine(t, start(t, engine.Docker)) }
+//nolint:paralleltest // the same
+func TestARealDocker(t *testing.T) {
+	onEngine(t, start(t, engine.Docker))
+}
 
 // onEngine is what has to hold on every engine.
 func onEngine(t *testing.T, d *daemon) {
@@ -263,7 +269,7 @@ func onEngine(t *testing.T, d *daemon) {
 
 	t.Run("X3 X4 it is found out which engine answers at DOCKER_HOST", func(t *testing.T) {
 		e := d.engine(engine.Options{})
-		version := strings.Fields(d.run("--version"))[2]
+		version := strings.Fields(d.run(d.t.Context(), "--version"))[2]
 		if e.Name != d.name || d.name == engine.Podman && e.Version != version || len(e.Notes) != 0 || e.Rootless {
 			t.Errorf("%+v", e)
 		}
@@ -311,7 +317,7 @@ func onEngine(t *testing.T, d *daemon) {
 	if there, err := e.HasNetwork(ctx, "kind"); err != nil || there {
 		t.Errorf("%v, %v", there, err)
 	}
-	d.run("network", "create", "kind")
+	d.run(d.t.Context(), "network", "create", "kind")
 	if there, err := e.HasNetwork(ctx, "kind"); err != nil || !there {
 		t.Errorf("%v, %v", there, err)
 	}
@@ -328,7 +334,7 @@ func onEngine(t *testing.T, d *daemon) {
 		t.Error("a registry that runs was replaced")
 	}
 
-	d.run("stop", "-t", "0", "krops-registry")
+	d.run(d.t.Context(), "stop", "-t", "0", "krops-registry")
 	if c := look(engine.RegistryStopped); c.Running() {
 		t.Errorf("%+v", c)
 	}
@@ -350,7 +356,7 @@ func onEngine(t *testing.T, d *daemon) {
 	if err := e.Remove(ctx, look(engine.RegistryRunning)); err != nil {
 		t.Fatal(err)
 	}
-	d.run("run", "-d", "--name", "krops-registry", "-p", "127.0.0.1:15002:5000", "docker.io/library/registry:2")
+	d.run(d.t.Context(), "run", "-d", "--name", "krops-registry", "-p", "127.0.0.1:15002:5000", "docker.io/library/registry:2")
 	look(engine.RegistryWrong)
 	if said := bring(); !slices.Contains(said, "it is not in network kind") {
 		t.Errorf("%q", said)
@@ -367,9 +373,9 @@ func onEngine(t *testing.T, d *daemon) {
 		}
 	})
 	t.Run("D21 this container joins and leaves a network", func(t *testing.T) {
-		id := strings.TrimSpace(d.run("run", "-d", "--name", "toolbox", "docker.io/library/registry:2"))[:12]
+		id := strings.TrimSpace(d.run(d.t.Context(), "run", "-d", "--name", "toolbox", "docker.io/library/registry:2"))[:12]
 		in := func() bool {
-			return strings.Contains(d.run("inspect", "toolbox", "-f", "{{.NetworkSettings.Networks}}"), "kind:")
+			return strings.Contains(d.run(d.t.Context(), "inspect", "toolbox", "-f", "{{.NetworkSettings.Networks}}"), "kind:")
 		}
 		for range 2 {
 			if err := e.Join(ctx, "kind", id); err != nil || !in() {
@@ -387,9 +393,9 @@ func onEngine(t *testing.T, d *daemon) {
 	})
 	t.Run("containers are removed by prefix", func(t *testing.T) {
 		for _, name := range []string{"local-management-lb", "local-management-cp", "not-local-management"} {
-			d.run("run", "-d", "--name", name, "docker.io/library/registry:2")
+			d.run(d.t.Context(), "run", "-d", "--name", name, "docker.io/library/registry:2")
 		}
-		d.run("stop", "-t", "0", "local-management-cp")
+		d.run(d.t.Context(), "stop", "-t", "0", "local-management-cp")
 		list, err := e.Prefixed(ctx, "local-management")
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%+v, %v", list, err)
@@ -417,7 +423,7 @@ func onEngine(t *testing.T, d *daemon) {
 			if got, err := e.ReadFile(ctx, c, name); err != nil || string(got) != text {
 				t.Errorf("%q, %v", got, err)
 			}
-			d.run("stop", "-t", "0", c.Name)
+			d.run(d.t.Context(), "stop", "-t", "0", c.Name)
 		}
 		bring()
 	})
@@ -452,9 +458,9 @@ func onEngine(t *testing.T, d *daemon) {
 	t.Run("kind clusters are the ones kind lists", func(t *testing.T) {
 		clusters := kind.New(e, os.LookupEnv)
 		for _, name := range []string{"mgmt", "mgmt-2"} {
-			d.run("run", "-d", "--name", name+"-control-plane", "--label", "io.x-k8s.kind.cluster="+name, "--label", "io.x-k8s.kind.role=control-plane",
+			d.run(d.t.Context(), "run", "-d", "--name", name+"-control-plane", "--label", "io.x-k8s.kind.cluster="+name, "--label", "io.x-k8s.kind.role=control-plane",
 				"-p", "127.0.0.1::6443", "docker.io/library/registry:2")
-			d.run("volume", "create", "--label", name+"-control-plane=true", name+"-var")
+			d.run(d.t.Context(), "volume", "create", "--label", name+"-control-plane=true", name+"-var")
 		}
 		d.setenv(t)
 		provider := cluster.NewProvider(d.provider())
@@ -495,7 +501,7 @@ func onEngine(t *testing.T, d *daemon) {
 		}
 		agree("mgmt-2")
 		// Only podman has volumes of nodes that are found by a label.
-		if volumes := d.run("volume", "ls", "-q"); strings.Contains(volumes, "mgmt-var\n") != (d.name == engine.Docker) || !strings.Contains(volumes, "mgmt-2-var\n") {
+		if volumes := d.run(d.t.Context(), "volume", "ls", "-q"); strings.Contains(volumes, "mgmt-var\n") != (d.name == engine.Docker) || !strings.Contains(volumes, "mgmt-2-var\n") {
 			t.Errorf("%q", volumes)
 		}
 	})
@@ -592,7 +598,7 @@ func (d *daemon) kind(t *testing.T, e *engine.Engine) {
 			t.Errorf("%s has no %s: %v\n%s", name, want, err, text)
 		}
 	}
-	if mounts := d.run("inspect", node.Name, "-f", "{{range .Mounts}}{{.Source}}={{.Destination}} {{end}}"); !strings.Contains(mounts, d.socket+"=/var/run/docker.sock ") {
+	if mounts := d.run(d.t.Context(), "inspect", node.Name, "-f", "{{range .Mounts}}{{.Source}}={{.Destination}} {{end}}"); !strings.Contains(mounts, d.socket+"=/var/run/docker.sock ") {
 		t.Errorf("%s", mounts)
 	}
 	port, err := e.Port(ctx, node.Name, 6443)
@@ -625,7 +631,7 @@ func (d *daemon) kind(t *testing.T, e *engine.Engine) {
 	if err := clusters.Delete(ctx, "made"); err != nil {
 		t.Error(err)
 	}
-	if volumes := d.run("volume", "ls", "-q", "--filter", "label=made-control-plane"); volumes != "" {
+	if volumes := d.run(d.t.Context(), "volume", "ls", "-q", "--filter", "label=made-control-plane"); volumes != "" {
 		t.Errorf("left: %s", volumes)
 	}
 }

@@ -196,7 +196,7 @@ func TestObjectsOnARealServer(t *testing.T) {
 		if err := c.Delete(ctx, kube.CustomResourceDefinition, "", "things.example.org"); err != nil {
 			t.Fatal(err)
 		}
-		lab.Until(t, "the kind to be gone", func(ctx context.Context) (bool, error) { //nolint:contextcheck // of the test as well
+		lab.Until(t, "the kind to be gone", func(ctx context.Context) (bool, error) {
 			return c.Lookup(ctx, kind, "lab", "one").Gone() && c.Listing(ctx, kind, "", nil).String() == "[]", nil
 		})
 	})

@@ -31,8 +31,8 @@ func kropss(ctx context.Context, b bench) ([]row, error) {
 	return append(rows, lives...), err
 }
 
-// kropsLife runs a bootstrap with its pivot, the rerun that has nothing to do, and the
-// teardown on the control planes of the lab.
+// kropsLife runs a bootstrap with its pivot, and the rerun that has nothing to do, on the
+// control planes of the lab.
 func kropsLife(ctx context.Context, b bench) (rows []row, err error) {
 	program := filepath.Join(b.work, "krops-lab")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "./test/krops/lab/cmd/krops-lab")
@@ -50,16 +50,8 @@ func kropsLife(ctx context.Context, b bench) (rows []row, err error) {
 	if err := w.Make(ctx, filepath.Join(b.work, "krops"), lab.WorldOptions{Files: map[string]string{"mgmt/local-host/clusters/workload/more.yaml": many.String()}}); err != nil {
 		return nil, err
 	}
-	for _, verb := range []struct {
-		what string
-		args []string
-		aim  string
-	}{
-		{"bootstrap and pivot of 500 objects", []string{"local-host"}, "-"},
-		{"the same again, with nothing to do", []string{"local-host"}, "-"},
-		{"teardown", []string{"teardown", "local-host"}, "-"},
-	} {
-		_, wait, err := w.Execute(ctx, nil, verb.args...)
+	for _, what := range []string{"bootstrap and pivot of 500 objects", "the same again, with nothing to do"} {
+		_, wait, err := w.Execute(ctx, nil, "local-host")
 		if err != nil {
 			return rows, err
 		}
@@ -76,7 +68,7 @@ func kropsLife(ctx context.Context, b bench) (rows []row, err error) {
 			each = milliseconds(r.CPU / time.Duration(steps))
 		}
 		rows = append(rows,
-			row{"krops-bootstrap, " + verb.what + ": wall", fmt.Sprintf("%.1f s, %d steps", r.Took.Seconds(), steps), verb.aim},
+			row{"krops-bootstrap, " + what + ": wall", fmt.Sprintf("%.1f s, %d steps", r.Took.Seconds(), steps), "-"},
 			row{"  processor time, in all and for each step", milliseconds(r.CPU) + ", " + each, "-"},
 			row{"  memory", megabytes(r.Memory), "-"},
 		)

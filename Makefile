@@ -24,9 +24,10 @@ build: ## static binaries of om, ox, koc and krops-bootstrap in bin/
 	$(GO_BUILD) -o bin/ $(BINARIES:%=./cmd/%)
 
 .PHONY: demo
-demo: build ## run the first service and a day of koc, for real, in places of their own
+demo: build ## run the first service, a day of koc and the plans of krops-bootstrap, in places of their own
 	@test/demo/run
 	@test/demo/koc
+	@test/demo/krops
 
 .PHONY: test
 test: ## every test that needs no root

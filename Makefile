@@ -7,6 +7,7 @@ SHELL := /bin/bash
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 BINARIES := om ox koc krops-bootstrap
 FUZZTIME ?= 10s
+CROSS    ?= $(BINARIES)
 TOOLS    := bin/tools
 
 # Version control is stamped by VERSION, so builds also work in a tree that is no checkout.
@@ -60,7 +61,7 @@ lab-kube: ## krops-bootstrap against real API servers, which are built from Go m
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn, FUZZTIME=10s each
-	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+	@FUZZTIME=$(FUZZTIME) FUZZLIGHT=$(FUZZLIGHT) .ci/fuzz
 
 .PHONY: bench
 bench: build ## start-up, action, memory and request figures
@@ -83,7 +84,7 @@ docs: ## rewrite what is generated: docs/reference, golden files, cmd/*/deps.txt
 
 .PHONY: cross
 cross: ## check that other platforms build: linux/arm64, and darwin/arm64 for koc and ox
-	GOOS=linux GOARCH=arm64 $(GO_BUILD) -o /dev/null $(BINARIES:%=./cmd/%)
+	GOOS=linux GOARCH=arm64 $(GO_BUILD) -o /dev/null $(CROSS:%=./cmd/%)
 	GOOS=darwin GOARCH=arm64 $(GO_BUILD) -o /dev/null ./cmd/koc ./cmd/ox
 
 .PHONY: clean

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -196,11 +197,38 @@ func (s *Settings) check() error {
 	case strings.Contains(s.Kubeconfig, ":"):
 		wrong = append(wrong, errors.New("KUBECONFIG must name a single file when KROPS_TOOLBOX=1"))
 	}
+	wrong = append(wrong, s.names()...)
+	if s.Verb == VerbBootstrap || s.Verb == VerbPivot {
+		// What would fail once there is a kind cluster fails before.
+		if _, err := s.Metadata(time.Now(), ""); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
 	// A teardown looks for another engine when the one named does not answer.
 	if s.Verb != VerbTeardown && s.Engine != "" && s.Engine != "docker" && s.Engine != "podman" {
 		wrong = append(wrong, fmt.Errorf("Unsupported CONTAINER_ENGINE '%s' (expected 'docker' or 'podman')", s.Engine)) //nolint:staticcheck // ST1005: the documented text
 	}
 	return errors.Join(wrong...)
+}
+
+var (
+	// kindName is what kind takes for the name of a cluster.
+	kindName = regexp.MustCompile(`^[a-z0-9.-]+$`)
+	// containerName is what engines take for the name of a container.
+	containerName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+)
+
+// names refuses what is no name: it would become a part of paths of the engine's
+// API, and lead to things of others there.
+func (s *Settings) names() []error {
+	var wrong []error
+	if !kindName.MatchString(s.KindCluster) {
+		wrong = append(wrong, fmt.Errorf("%q is no name of a kind cluster: lower-case letters, digits, . and - (KROPS_KIND_CLUSTER, or bootstrap.kind-cluster)", s.KindCluster))
+	}
+	if s.Verb != VerbOrphans && !containerName.MatchString(s.RegistryName) {
+		wrong = append(wrong, fmt.Errorf("%q is no name of a container: letters, digits, and _ . - after the first (KROPS_REGISTRY_NAME, or bootstrap.registry-name)", s.RegistryName))
+	}
+	return wrong
 }
 
 // Local tells whether the environment lives on containers of this host.

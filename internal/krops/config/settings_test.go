@@ -330,11 +330,30 @@ func TestRunMetadata(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if m, err := resolve(t, f, boot, "aws", env).Metadata(now, ""); err == nil {
-				t.Errorf("%v", m)
+			// Before anything is made.
+			if s, err := f.Resolve(boot, "aws", variables("HOME=/h", env)); err == nil {
+				t.Errorf("%v", s.Run)
 			}
+			resolve(t, f, config.VerbTeardown, "aws", env)
 		})
 	}
+}
+
+func TestNamesThatLeadElsewhere(t *testing.T) {
+	t.Parallel()
+	f := checkedIn(t)
+	for _, env := range []string{
+		"KROPS_KIND_CLUSTER=x/../../containers/foreign", "KROPS_KIND_CLUSTER=Mgmt", "KROPS_KIND_CLUSTER= ", "KROPS_KIND_CLUSTER=a\nb",
+		"KROPS_REGISTRY_NAME=../networks/foreign", "KROPS_REGISTRY_NAME=a b", "KROPS_REGISTRY_NAME=-rf",
+	} {
+		name, _, _ := strings.Cut(env, "=")
+		for _, verb := range []config.Verb{boot, config.VerbTeardown} {
+			if _, err := f.Resolve(verb, "aws", variables("HOME=/h", env)); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%v %q: %v", verb, env, err)
+			}
+		}
+	}
+	resolve(t, f, config.VerbOrphans, "aws", "KROPS_REGISTRY_NAME=../networks/foreign")
 }
 
 func TestRepository(t *testing.T) {

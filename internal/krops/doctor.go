@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -253,10 +254,30 @@ func (x examination) lock(context.Context) []finding {
 		err := &run.HeldError{Cluster: x.teardown.KindCluster, Holder: h}
 		return []finding{{Check: "state", Severity: warn, Message: err.Error()}}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeable(dir); err != nil {
 		return []finding{{"state", bad, err.Error(), "make the directory writable, or set XDG_STATE_HOME"}}
 	}
 	return []finding{{Check: "state", Severity: good, Message: "no other run works on kind cluster '" + x.teardown.KindCluster + "'"}}
+}
+
+// makeable tells why a directory cannot be made or written to, without making it.
+func makeable(dir string) error {
+	for {
+		info, err := os.Stat(dir)
+		switch parent := filepath.Dir(dir); {
+		case errors.Is(err, fs.ErrNotExist) && parent != dir:
+			dir = parent
+			continue
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s is no directory", dir)
+		}
+		if err := syscall.Access(dir, 2|1); err != nil { // to write and to search
+			return fmt.Errorf("%s cannot be written to: %w", dir, err)
+		}
+		return nil
+	}
 }
 
 // kubeconfig looks whether the file of the management cluster leads to one.

@@ -189,26 +189,30 @@ func (k seeker) onTarget(ctx context.Context) (c *kube.Cluster, shut, err error)
 	} else if err != nil {
 		return nil, nil, fmt.Errorf("cannot tell whether there is a kubeconfig of the management cluster: %w", err)
 	}
-	if k.contained && k.there(ctx, "host/mgmt-containers").Gone() {
-		// The file may be older than the cluster: one made of containers is gone with them.
-		return nil, nil, nil
-	}
 	c, err = k.target(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot use the kubeconfig of the management cluster: %w", err)
 	}
 	err = c.Answers(ctx)
-	if err == nil {
-		return c, nil, nil
-	}
 	if silent(err) {
 		return nil, nil, nil
+	}
+	if k.contained && k.there(ctx, "host/mgmt-containers").Gone() {
+		// Whoever answers is no cluster of this engine: another engine has it, or the
+		// file is a leftover and leads to a stranger.
+		return nil, nil, fmt.Errorf("'%s' leads to a cluster that answers, and the container engine has no container of it: choose the engine that has them (CONTAINER_ENGINE, DOCKER_HOST, CONTAINER_HOST), or move the file away if it belongs to another cluster", k.file)
+	}
+	if err == nil {
+		return c, nil, nil
 	}
 	return nil, fmt.Errorf("the management cluster is there and cannot be asked: %w", err), nil
 }
 
 // silent tells whether an error means that nobody answered at all.
 func silent(err error) bool {
+	if err == nil {
+		return false
+	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return false
 	}

@@ -135,10 +135,17 @@ func (s *Site) containers(ctx context.Context, which func(engine.Container) bool
 	return plan.Present()
 }
 
-// ofManagement tells whether a container is one of the management cluster.
+// ofManagement tells whether a container is one of the management cluster. The
+// prefix ends where a word ends, so that local-management is not local-management2,
+// and what a label gives to another cluster is that one's.
 func (s *Site) ofManagement(c engine.Container) bool {
-	prefix := s.Settings.Environment.Teardown.MgmtContainerPrefix
-	return prefix != "" && strings.HasPrefix(c.Name, prefix)
+	e := s.Settings.Environment
+	prefix := strings.TrimSuffix(e.Teardown.MgmtContainerPrefix, "-")
+	if prefix == "" || c.Name != prefix && !strings.HasPrefix(c.Name, prefix+"-") {
+		return false
+	}
+	label, ok := c.Labels[clusterLabel]
+	return !ok || label == e.MgmtCluster || label == prefix
 }
 
 // ofCluster tells whether a container is one of a cluster: by its label, and by its

@@ -2,6 +2,8 @@ package site_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -356,21 +358,55 @@ func TestC27TheTaskRunsInTheRepositoryAndKnowsTheCluster(t *testing.T) {
 	}
 }
 
+// A wrong engine has no container of the cluster, and the cluster lives.
+func TestAManagementClusterThatAnswersIsNotGoneWithItsContainers(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusOK, http.StatusUnauthorized, http.StatusForbidden} {
+		p := newPremises(t)
+		api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(`{"major":"1","minor":"37","gitVersion":"v1.37.2"}`))
+		}))
+		t.Cleanup(api.Close)
+		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw})
+		p.write(".kube/krops-mgmt.yaml", fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c",
+			"clusters":[{"name":"local-management","cluster":{"server":%q,"certificate-authority-data":%q}}],
+			"users":[{"name":"u","user":{"token":"t"}}],"contexts":[{"name":"c","context":{"cluster":"local-management","user":"u"}}]}`,
+			api.URL, base64.StdEncoding.EncodeToString(ca)))
+		s := p.site(config.VerbTeardown, "local-host")
+
+		why, failed := s.Observe(t.Context(), plan.World{}, "controller/host").Of("controller/host").Failed()
+
+		if !failed || !strings.Contains(why, "krops-mgmt.yaml' leads to a cluster that answers, and the container engine has no container of it") {
+			t.Errorf("%d: %v, %s", status, failed, why)
+		}
+	}
+	p := newPremises(t)
+	p.write(".kube/krops-mgmt.yaml", `{"apiVersion":"v1","kind":"Config","current-context":"c",
+		"clusters":[{"name":"local-management","cluster":{"server":"https://127.0.0.1:1"}}],
+		"users":[{"name":"u","user":{"token":"t"}}],"contexts":[{"name":"c","context":{"cluster":"local-management","user":"u"}}]}`)
+	if w := p.site(config.VerbTeardown, "local-host").Observe(t.Context(), plan.World{}, "controller/host"); w.Host != plan.HostUnreachable {
+		t.Errorf("one that is silent and has no container: %v", w.Host)
+	}
+}
+
 func TestContainersOfTheManagementClusterAreRemovedByPrefix(t *testing.T) {
 	t.Parallel()
 	p := newPremises(t)
 	s := p.site(config.VerbTeardown, "local-host")
 	p.expect(s, "host/mgmt-containers", "gone")
-	for _, name := range []string{"local-management-lb", "local-management-x", "a-local-management"} {
+	for _, name := range []string{"local-management-lb", "local-management-x", "a-local-management", "local-management2-db"} {
 		p.engine.Add(enginetest.Container{Name: name, Running: true})
 	}
+	p.engine.Add(enginetest.Container{Name: "local-management-of-another", Running: true, Labels: map[string]string{"io.x-k8s.kind.cluster": "another"}})
 	p.expect(s, "host/mgmt-containers", "there")
 
 	if err := p.do(s, "delete-containers"); err != nil {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff([]string{"a-local-management"}, p.engine.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"a-local-management", "local-management-of-another", "local-management2-db"}, p.engine.Names()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"  local-management-lb", "  local-management-x"}, p.voice.lines); diff != "" {

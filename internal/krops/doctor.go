@@ -248,11 +248,14 @@ func (x examination) configuration(context.Context) []finding {
 func (x examination) lock(context.Context) []finding {
 	dir := run.StateDir(func(name string) string { return variable(x.Process, name) })
 	if dir == "" {
-		return []finding{{"state", warn, "neither XDG_STATE_HOME nor HOME is set: two runs on one kind cluster are not kept apart", "set one of them"}}
+		return []finding{{"state", bad, homeless, "set HOME, or XDG_STATE_HOME and MGMT_KUBECONFIG"}}
 	}
 	if h, held := run.Held(dir, x.teardown.KindCluster); held {
 		err := &run.HeldError{Cluster: x.teardown.KindCluster, Holder: h}
-		return []finding{{Check: "state", Severity: warn, Message: err.Error()}}
+		return []finding{{"state", bad, err.Error(), "wait until it ends, or set KROPS_KIND_CLUSTER"}}
+	}
+	if err := run.Lockable(dir, x.teardown.KindCluster); err != nil {
+		return []finding{{"state", bad, err.Error(), "remove what is there, or set XDG_STATE_HOME"}}
 	}
 	if err := makeable(dir); err != nil {
 		return []finding{{"state", bad, err.Error(), "make the directory writable, or set XDG_STATE_HOME"}}
@@ -304,7 +307,7 @@ func (x examination) kubeconfig(ctx context.Context) []finding {
 	switch why, failed := found.Failed(); {
 	case failed:
 		list = append(list, finding{
-			name, warn, path + " names a management cluster that does not answer: " + why,
+			name, x.rival(ctx, work), path + " leads to no management cluster that can be asked: " + why,
 			"make it reachable; if it is gone, move the file away: a bootstrap is refused beside it while the kind cluster has no inventory",
 		})
 	case found.There():
@@ -316,6 +319,17 @@ func (x examination) kubeconfig(ctx context.Context) []finding {
 		})
 	}
 	return list
+}
+
+// rival is how bad a management cluster is that cannot be asked: it stops a
+// bootstrap unless the kind cluster still has the inventory.
+func (x examination) rival(ctx context.Context, work run.Site) severity {
+	for _, f := range []plan.Fact{"host/kind-cluster", "source/inventory"} {
+		if !work.Observe(ctx, plan.World{}, f).Of(f).There() {
+			return bad
+		}
+	}
+	return warn
 }
 
 func (x examination) kind(ctx context.Context) []finding {

@@ -81,6 +81,9 @@ func atMostOne(what string) cobra.PositionalArgs {
 		if len(args) > 1 {
 			return app.Usage("%s takes one %s, not %d arguments; see %s --help", cmd.CommandPath(), what, len(args), cmd.CommandPath())
 		}
+		if len(args) == 1 && args[0] == "" {
+			return app.Usage("%s: the argument %s is empty (an empty variable of the shell?); leave it out for the default; see %s --help", cmd.CommandPath(), strings.ToUpper(what), cmd.CommandPath())
+		}
 		return nil
 	}
 }

@@ -112,10 +112,24 @@ func (c cli) settings(verb config.Verb, args []string) (s *config.Settings, root
 		profile = args[0]
 	}
 	if s, err = file.Resolve(verb, profile, env); err != nil {
-		return nil, "", err
+		return nil, "", mistyped(err, profile)
 	}
 	root, err = repository(path)
 	return s, root, err
+}
+
+// mistyped adds the command that was meant to the error of an argument that is no
+// profile.
+func mistyped(err error, argument string) error {
+	unknown, ok := errors.AsType[*config.UnsupportedProfileError](err)
+	if !ok || unknown.Name != argument {
+		return err
+	}
+	name, near := app.Nearest(argument, []string{"teardown", "orphans", "status", "doctor", "config", "plan"})
+	if !near {
+		return err
+	}
+	return &hintedError{err, "did you mean the command " + name + "?"}
 }
 
 // job is a verb that is carried out.
@@ -219,12 +233,15 @@ func (j job) run(ctx context.Context) (err error) {
 	return program.WithCode(&hintedError{over.Err, over.Hint}, over.Code)
 }
 
+// homeless says why there is no run without a place for its lock.
+const homeless = "neither HOME nor XDG_STATE_HOME is set, so nothing can keep two runs on one kind cluster apart: set HOME, or XDG_STATE_HOME and MGMT_KUBECONFIG"
+
 // claim locks the kind cluster and begins the state of the run. Without a place
-// for either there is neither.
+// for the lock nothing keeps two runs apart, and there is no run.
 func (j job) claim() (*run.Lock, *run.Book, error) {
 	dir := run.StateDir(func(name string) string { return variable(j.Process, name) })
 	if dir == "" {
-		return nil, nil, nil
+		return nil, nil, errors.New(homeless)
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	holder := run.Holder{PID: os.Getpid(), Host: j.Hostname, Command: j.command(false), Since: now}

@@ -40,6 +40,9 @@ func (o *obliging) Observe(_ context.Context, w plan.World, f plan.Fact) plan.Wo
 	case o.truth.Of(f).There():
 		return w.With(f, plan.Present())
 	}
+	if why, failed := o.truth.Of(f).Failed(); failed {
+		return w.With(f, plan.Failed(why))
+	}
 	return w.With(f, plan.Absent("looked"))
 }
 

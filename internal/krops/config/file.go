@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // File is a bootstrap.toml that was read and checked.
@@ -321,7 +323,23 @@ func (f *File) Environment(name string) (*Environment, error) {
 	for i, e := range f.Environments {
 		names[i] = "'" + e.Name + "'"
 	}
-	return nil, fmt.Errorf("unsupported profile '%s' (expected %s)", name, strings.Join(names, " or "))
+	return nil, &UnsupportedProfileError{name, strings.Join(names, " or ")}
+}
+
+// UnsupportedProfileError is a profile that is no environment of the file.
+type UnsupportedProfileError struct {
+	Name     string
+	expected string
+}
+
+// Error implements error.
+func (e *UnsupportedProfileError) Error() string {
+	name := e.Name
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		quoted := strconv.Quote(name)
+		name = quoted[1 : len(quoted)-1]
+	}
+	return fmt.Sprintf("unsupported profile '%s' (expected %s)", name, e.expected)
 }
 
 // Profile returns the environment that is asked for: by the variable

@@ -178,7 +178,7 @@ func (s *Settings) derive(env Lookup) {
 	if s.SopsAgeKeyFile == "" {
 		s.SopsAgeKeyFile = s.AgeKeyFile
 	}
-	if s.MgmtKubeconfig == "" && (s.home != "" || s.Verb != VerbTeardown) {
+	if s.MgmtKubeconfig == "" && (s.home != "" || s.Verb == VerbOrphans) {
 		s.MgmtKubeconfig = path.Join(s.home, ".kube", "krops-mgmt.yaml")
 	}
 	if _, set := env("CONTAINER_HOST"); s.Toolbox && !set {
@@ -189,8 +189,8 @@ func (s *Settings) derive(env Lookup) {
 func (s *Settings) check() error {
 	var wrong []error
 	switch {
-	case s.Verb == VerbTeardown && s.home == "" && s.MgmtKubeconfig == "":
-		wrong = append(wrong, errors.New("HOME is not set; cannot locate the management kubeconfig"))
+	case s.Verb != VerbOrphans && s.home == "" && s.MgmtKubeconfig == "":
+		wrong = append(wrong, errors.New("HOME is not set; cannot locate the management kubeconfig: set HOME, or XDG_STATE_HOME and MGMT_KUBECONFIG"))
 	case !s.Toolbox || s.Verb == VerbOrphans:
 	case s.Kubeconfig == "":
 		wrong = append(wrong, errors.New("KUBECONFIG must name one writable file when KROPS_TOOLBOX=1"))
@@ -200,6 +200,7 @@ func (s *Settings) check() error {
 	wrong = append(wrong, s.names()...)
 	if s.Verb == VerbBootstrap || s.Verb == VerbPivot {
 		// What would fail once there is a kind cluster fails before.
+		wrong = append(wrong, s.artifact()...)
 		if _, err := s.Metadata(time.Now(), ""); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -227,6 +228,37 @@ func (s *Settings) names() []error {
 	}
 	if s.Verb != VerbOrphans && !containerName.MatchString(s.RegistryName) {
 		wrong = append(wrong, fmt.Errorf("%q is no name of a container: letters, digits, and _ . - after the first (KROPS_REGISTRY_NAME, or bootstrap.registry-name)", s.RegistryName))
+	}
+	return wrong
+}
+
+var (
+	// repositoryName and tagName are what registries take, of the specification of
+	// distribution.
+	repositoryName = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
+	tagName        = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
+)
+
+// artifact refuses what no artifact can be published as.
+func (s *Settings) artifact() []error {
+	if s.Environment.Sync != SyncOCI {
+		return nil
+	}
+	var wrong []error
+	if !repositoryName.MatchString(s.OCIRepository) {
+		wrong = append(wrong, fmt.Errorf("OCI_REPOSITORY %q is no name a registry takes: lower-case letters and digits, parted by . _ - or /", s.OCIRepository))
+	}
+	if !tagName.MatchString(s.OCITag) {
+		wrong = append(wrong, fmt.Errorf("OCI_TAG %q is no tag a registry takes: at most 128 letters, digits, and _ . - after the first", s.OCITag))
+	}
+	given := 0
+	for _, value := range []string{s.OCIGitSHA, s.OCIGitRef, s.OCISourceURL} {
+		if value != "" {
+			given++
+		}
+	}
+	if given != 0 && given != 3 {
+		wrong = append(wrong, errors.New("KROPS_OCI_GIT_SHA, KROPS_OCI_GIT_REF and KROPS_OCI_SOURCE_URL must be set together or not at all"))
 	}
 	return wrong
 }

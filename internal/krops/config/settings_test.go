@@ -25,7 +25,7 @@ func TestProfile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := f.Resolve(boot, c.argument, variables("KROPS_PROFILE="+c.env))
+			s, err := f.Resolve(boot, c.argument, variables("KROPS_PROFILE="+c.env, "HOME=/home/op"))
 			if c.fails != "" {
 				refused(t, err, c.fails)
 				return
@@ -135,7 +135,7 @@ func TestAWrongVariable(t *testing.T) {
 
 func TestTwoKubeconfigsInTheToolboxAreRefused(t *testing.T) {
 	t.Parallel()
-	_, err := checkedIn(t).Resolve(boot, "aws", variables("KROPS_TOOLBOX=1", "KUBECONFIG=/a:/b"))
+	_, err := checkedIn(t).Resolve(boot, "aws", variables("HOME=/home/op", "KROPS_TOOLBOX=1", "KUBECONFIG=/a:/b"))
 	refused(t, err, "KUBECONFIG must name a single file when KROPS_TOOLBOX=1")
 }
 
@@ -400,4 +400,20 @@ func TestAgeKeys(t *testing.T) {
 	refused(t, err, "age1b")
 	_, err = config.AgePublicKey("", "") // A9
 	refused(t, err, "no age public key")
+}
+
+func TestAnArtifactThatNoRegistryTakesIsRefused(t *testing.T) {
+	t.Parallel()
+	f := checkedIn(t)
+	for env, want := range map[string]string{
+		"OCI_TAG=a b": "OCI_TAG", "OCI_TAG=-a": "OCI_TAG", "OCI_REPOSITORY=Krops": "OCI_REPOSITORY", "OCI_REPOSITORY=../a": "OCI_REPOSITORY",
+		"KROPS_OCI_GIT_SHA=abc": "KROPS_OCI_GIT_REF",
+	} {
+		_, err := f.Resolve(boot, "local-host", variables("HOME=/home/op", env))
+		refused(t, err, want)
+		if _, err := f.Resolve(config.VerbTeardown, "local-host", variables("HOME=/home/op", env)); err != nil {
+			t.Errorf("a teardown with %s: %v", env, err)
+		}
+	}
+	resolve(t, f, boot, "local-host", "OCI_REPOSITORY=a/b-c.d", "OCI_TAG=v1.2_x-3", "KROPS_OCI_GIT_SHA=a", "KROPS_OCI_GIT_REF=b", "KROPS_OCI_SOURCE_URL=c")
 }

@@ -254,3 +254,15 @@ func TestAServerThatIsNotThereIsNoConnection(t *testing.T) {
 		t.Errorf("answers: %v", err)
 	}
 }
+
+func TestAServerThatRefusesIsNotSilent(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		err := opened(t, server.URL).Answers(t.Context())
+		server.Close()
+		if err == nil || !strings.Contains(err.Error(), " refuses ") || strings.Contains(err.Error(), "does not answer") {
+			t.Errorf("%d: %v", code, err)
+		}
+	}
+}

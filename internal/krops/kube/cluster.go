@@ -130,10 +130,28 @@ func (c *Cluster) Answers(ctx context.Context) error {
 		// A server may show its readiness to few. Its version is for all.
 		_, err = c.rest.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Raw()
 	}
+	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) {
+		return fmt.Errorf("API server %s refuses %s: %w", c.config.Host, credentials(c.config), err)
+	}
 	if err != nil {
 		return fmt.Errorf("API server %s does not answer: %w", c.config.Host, err)
 	}
 	return nil
+}
+
+// credentials names what a kubeconfig says who one is with, and no secret.
+func credentials(c *rest.Config) string {
+	switch {
+	case c.BearerToken != "" || c.BearerTokenFile != "":
+		return "the token of the kubeconfig"
+	case c.ExecProvider != nil:
+		return "the credentials that '" + c.ExecProvider.Command + "' gave for the kubeconfig"
+	case len(c.CertData) > 0 || c.CertFile != "":
+		return "the client certificate of the kubeconfig"
+	case c.Username != "":
+		return "user " + c.Username + " of the kubeconfig"
+	}
+	return "a request without credentials: the kubeconfig has none"
 }
 
 // ask sends a question and returns the answer as it is.

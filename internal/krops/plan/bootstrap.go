@@ -49,7 +49,7 @@ type builder struct {
 func (b *builder) add(s Step) {
 	s.Phase = b.phase
 	if s.Source {
-		s.Rival = "'" + b.MgmtKubeconfig + "' names a management cluster that does not answer, so it cannot be told whether " + b.Environment.MgmtCluster +
+		s.Rival = "'" + b.MgmtKubeconfig + "' names a management cluster that cannot be asked, so it cannot be told whether " + b.Environment.MgmtCluster +
 			" manages itself already, and a second one would rival it; make it reachable, or move the file away if that cluster is gone"
 	}
 	b.steps = append(b.steps, s)

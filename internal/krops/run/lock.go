@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -96,6 +97,18 @@ func Held(dir, cluster string) (Holder, bool) {
 		return Holder{}, false
 	}
 	return holder(f), true
+}
+
+// Lockable tells why the lock of a kind cluster cannot be opened, without making it.
+func Lockable(dir, cluster string) error {
+	f, err := os.OpenFile(inState(dir, cluster, ".lock"), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("lock kind cluster '%s': %w", cluster, err)
+	}
+	return f.Close()
 }
 
 func openLock(dir, cluster string) (*os.File, error) {

@@ -115,8 +115,11 @@ func publisher(t *testing.T, root string, h http.Handler, environment map[string
 		t.Fatal(err)
 	}
 	s, err := f.Resolve(config.VerbBootstrap, "", func(name string) (string, bool) {
-		if name == "REGISTRY_PORT" {
+		switch name {
+		case "REGISTRY_PORT":
 			return u.Port(), true
+		case "HOME":
+			return "/home/op", true
 		}
 		value, ok := environment[name]
 		return value, ok
@@ -186,7 +189,8 @@ func TestAnArtifactIsUnknownWhenTheRegistryOrTheCheckoutDoesNotTell(t *testing.T
 	root, _ := checkout(t)
 	refuses := publisher(t, root, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }), nil)
 	nowhere := publisher(t, t.TempDir(), registrytest.New(), nil)
-	incomplete := publisher(t, root, registrytest.New(), map[string]string{"KROPS_OCI_GIT_SHA": "abc"})
+	incomplete := publisher(t, root, registrytest.New(), nil)
+	incomplete.Settings.OCIGitSHA = "abc"
 	for s, want := range map[*site.Site]string{
 		refuses: "ask the registry for oci://localhost:", nowhere: "it is not in a Git checkout", incomplete: "the metadata of the artifact is incomplete",
 	} {

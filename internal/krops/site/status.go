@@ -92,7 +92,10 @@ func (s *Site) server(ctx context.Context, name, where string, f plan.Fact, open
 		err = c.Answers(ctx)
 	}
 	if err != nil {
-		st.Unknown = "it does not answer: " + err.Error()
+		st.Unknown = err.Error()
+		if f := kube.Classify(err, false).Failure; f != plan.Unauthorized && f != plan.Forbidden {
+			st.Unknown = "it does not answer: " + st.Unknown
+		}
 		return st
 	}
 	st.State = answers

@@ -201,7 +201,8 @@ func (s *Settings) check() error {
 	if s.Verb == VerbBootstrap || s.Verb == VerbPivot {
 		// What would fail once there is a kind cluster fails before.
 		wrong = append(wrong, s.artifact()...)
-		if _, err := s.Metadata(time.Now(), ""); err != nil {
+		// Whatever the clock says when the run is tagged, it is later than this.
+		if _, err := s.Metadata(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), ""); err != nil {
 			wrong = append(wrong, err)
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Site) targetPart() part {
 	}
 	return part{
 		facts: map[string]func(context.Context, plan.Fact) plan.Presence{
-			"target/nodes-ready":        s.targetNodes,
+			"target/nodes-ready":        nodesReady(s.target),
 			"target/cert-manager":       installed(s.certManager),
 			"target/capi-operator":      installed(s.capiOperator),
 			"target/provider-manifests": s.manifestsApplied(s.providerManifests),
@@ -88,23 +88,6 @@ func (s *Site) capiOperator() helm.Release {
 		Name: "capi-operator", Namespace: "capi-operator-system", Chart: f.ChartSources.CAPIOperator + "/cluster-api-operator", Version: f.Charts["capi-operator"],
 		Values: map[string]any{"cert-manager": map[string]any{"enabled": false}}, Wait: helm.Watcher, Timeout: chartTimeout, Loose: true,
 	}
-}
-
-// targetNodes tells whether the management cluster has nodes and all are Ready. One
-// that does not answer yet is still being made.
-func (s *Site) targetNodes(ctx context.Context, _ plan.Fact) plan.Presence {
-	c, err := s.target(ctx)
-	if err != nil {
-		return plan.Failed(err.Error())
-	}
-	nodes, err := kube.NodesReady(ctx, c)
-	if err != nil {
-		return plan.Failed(err.Error())
-	}
-	if !nodes.Ready() {
-		return plan.Absent(nodes.String())
-	}
-	return plan.Present()
 }
 
 func (s *Site) nodesHold(ctx context.Context, _ plan.Step) (string, error) {

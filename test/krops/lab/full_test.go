@@ -137,7 +137,7 @@ func TestABootstrapPivotsAndATeardownLeavesNothing(t *testing.T) {
 	if diff := cmp.Diff([]string{"preflight-engine"}, again.Done()); diff != "" {
 		t.Errorf("a rerun did something (-want +got):\n%s", diff)
 	}
-	if limit := 20 * time.Second; again.Took > limit {
+	if limit := time.Minute; again.Took > limit {
 		t.Errorf("a rerun with nothing to do took %s", again.Took)
 	}
 
@@ -253,7 +253,7 @@ func TestAnInterruptionStopsSafelyAndTheNextRunGoesOn(t *testing.T) {
 	if r.Code == 0 {
 		t.Error(r)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %s to stop", took)
 	}
 	says(t, r.Err, "krops-bootstrap local-host")

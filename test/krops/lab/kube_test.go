@@ -221,7 +221,7 @@ func TestD1FailuresOfARealServer(t *testing.T) {
 		lab.Hang:         {"unknown: timed out", "unknown: timed out"},
 	} {
 		front.Fail(func(*http.Request) lab.Fault { return fault })
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		got := [2]string{
 			c.Lookup(ctx, kube.ConfigMap, "default", "kube-root-ca.crt").String(),
 			c.Listing(ctx, kube.CAPICluster, "", nil).String(),

@@ -74,6 +74,9 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// What never rests is asked within it at least once, on the slowest of machines.
+const budget = 15 * time.Second
+
 // A tale is a fleet, and what it was before it is moved.
 type tale struct {
 	*fleet
@@ -466,7 +469,7 @@ func (s *tale) neverRests() {
 		s.t.Fatal(err)
 	}
 	o := s.options()
-	o.IdleBudget = time.Second
+	o.IdleBudget = budget
 
 	_, err := move.Move(s.t.Context(), o)
 
@@ -526,7 +529,7 @@ spec:
 	}
 	lab.Until(s.t, "a pod of the controller", pods(1))
 	o := s.options()
-	o.IdleBudget = time.Second
+	o.IdleBudget = budget
 	_, err := move.Move(s.t.Context(), o)
 	s.fails(err, "Machine "+s.ns+"/mgmt-0 is not paused yet", "scale the Deployments of the providers to 0", "(the source cluster is as it was)")
 

@@ -35,7 +35,7 @@ type Table struct {
 func Layers() Table {
 	return Table{
 		Layers: []Layer{
-			{Name: "ground", Packages: []string{"internal/retry", "internal/secret", "internal/sse", "internal/host/..."}},
+			{Name: "ground", Packages: []string{"internal/retry", "internal/secret/...", "internal/sse", "internal/host/..."}},
 			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest"}},
 			{Name: "pure", Pure: true, Packages: []string{
 				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/schedule",

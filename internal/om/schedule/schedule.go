@@ -12,11 +12,37 @@
 //	months     = span { "," span }       1 to 12, or names
 //	span       = [ "*" | n [ "-" n ] ] [ "%" modulo [ "+" remainder ] ]
 //
-// Begin and end are H:MM or H:MM:SS; an end before its begin is on the next
-// day. An interval is a duration, or a number of minutes; "@0" never runs, nor
-// does the empty schedule. "~" picks a moment inside the range. "!" keeps from
-// running. "mon:first" is the first Monday of the month, "*:-1" its last day.
-// The package is pure.
+// Begin and end are H:MM or H:MM:SS; an end that is not after its begin is on the
+// next day, and the range belongs to the day it begins on. One time is a range of
+// a second. An interval is a duration, or a number of minutes; "@0" never runs,
+// nor does the empty schedule.
+//
+// Days. "mon:first" is the first Monday of the month, "fri:last" its last Friday,
+// "mon-fri:last" its last working day, "*:-1" its last day. Weeks are those of ISO
+// 8601. A range may go around the end: "nov-feb", "sat-mon". "%2+1" are the odd
+// ones.
+//
+// How often. Without an interval a range runs once. With one shorter than the
+// range it runs each time the interval has passed since the last run. With one as
+// long as the range, or longer, it runs once at most, and when the interval has
+// passed on the clock: "@1d" keeps its hour when a day has 23 hours. Who ran it
+// last makes no difference. A union runs when one of its expressions does; what
+// "!" excludes runs in none of them.
+//
+// Random. "~" runs at one moment of the range, which nobody chooses and which does
+// not change when the agent restarts; an interval shorter than the range makes it
+// meaningless, and it is ignored.
+//
+// Clocks. Times are those of the clocks of the node. A time they show twice, when
+// they are set back in autumn, is the first of both; one they skip in spring is
+// the instant that follows. So a daily run is neither lost nor made twice. When a
+// clock is set back by hand, a range that ran already does not run again, and an
+// interval counts from where the clock stands; a last run more than a day ahead
+// is that of a clock that was wrong, and counts as now. When it is set forward, or
+// the agent was down or the node slept, what came due meanwhile is run once, if
+// its range still lasts or if it is less than [Grace] late; see [Schedule.Late].
+//
+// The package is pure: it knows neither what time it is nor what is random.
 package schedule
 
 import (

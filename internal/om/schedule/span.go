@@ -78,14 +78,23 @@ func parseDays(text string) (d Days, err error) {
 	if d.First, d.Last, err = weekdays().bounds(days); err != nil || !chosen {
 		return d, err
 	}
-	most := 5
-	if d.First == 0 {
-		most = 31
-	}
+	most := min(31, 5*d.width())
 	if d.Nth, err = ordinal(which); err != nil || d.Nth == 0 || d.Nth > most || d.Nth < -most {
 		return d, fmt.Errorf("%q: %q is none of the %d there may be in a month: write first, 2nd, 3, last or -2", text, which, most)
 	}
 	return d, nil
+}
+
+// width is how many days of a week the range has.
+func (s Days) width() int {
+	switch {
+	case s.First == 0:
+		return 7
+	case s.First <= s.Last:
+		return s.Last - s.First + 1
+	default:
+		return s.Last + 8 - s.First
+	}
 }
 
 func ordinal(text string) (int, error) {

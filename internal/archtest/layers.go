@@ -38,8 +38,8 @@ func Layers() Table {
 			{Name: "ground", Packages: []string{"internal/retry", "internal/secret/...", "internal/sse", "internal/host/..."}},
 			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest"}},
 			{Name: "pure", Pure: true, Packages: []string{
-				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/schedule",
-				"internal/om/schema", "internal/om/cluster", "internal/om/event", "internal/om/orchestrate", "internal/om/simulate",
+				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/policy", "internal/om/schedule",
+				"internal/om/schema", "internal/om/certificate", "internal/om/cluster", "internal/om/event", "internal/om/orchestrate", "internal/om/simulate",
 				"internal/krops/config", "internal/krops/plan",
 			}},
 			{Name: "contract", Packages: []string{
@@ -49,7 +49,7 @@ func Layers() Table {
 			}},
 			{Name: "doers", Packages: []string{
 				"internal/om/store", "internal/om/datastore", "internal/om/logbook", "internal/om/driver/...",
-				"internal/om/instance", "internal/om/auth", "internal/om/client",
+				"internal/om/instance", "internal/om/auth", "internal/om/client", "internal/om/acme", "internal/om/renewal/...",
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
 				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",
 				"internal/krops/run", "internal/krops/kube", "internal/krops/helm", "internal/krops/engine/...", "internal/krops/kind",
@@ -64,7 +64,10 @@ func Layers() Table {
 			{"internal/cli/...", "internal/cli/...", "one kit"},
 			{"internal/linux/...", "internal/linux/...", "kernel facilities build on each other"},
 			{"internal/om/resource/process", "internal/om/resource", "how drivers run the commands of a resource"},
+			{"internal/om/resource/install", "internal/om/resource", "how drivers lay down keys as files"},
 			{"internal/om/datastore", "internal/om/store", "the keys of cfg, sec and usr objects are in their configuration"},
+			{"internal/om/auth", "internal/om/store", "the grants of a user are in its configuration"},
+			{"internal/om/auth", "internal/om/datastore", "the passwords and the authorities are keys"},
 			{"internal/om/instance", "internal/om/store", "the settings of an instance are in its configuration"},
 			{"internal/om/driver/all", "internal/om/driver/...", "the one list of every driver"},
 			{"internal/om/driver/drivertest", "internal/om/instance", "the conformance suite runs drivers as the engine does"},
@@ -74,6 +77,7 @@ func Layers() Table {
 			{"internal/om/daemon/...", "internal/om/daemon/bus", "subsystems talk through it"},
 			{"internal/om/daemon/...", "internal/om/daemon/state", "the one view of the cluster"},
 			{"internal/om/daemon/monitor", "internal/om/daemon/executor", "carries out what it decides"},
+			{"internal/om/daemon/reinstall", "internal/om/daemon/executor", "an install of changed keys is a job"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/executor", "an instance action asked through the API is a job"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/monitor", "an orchestration asked through the API is a goal"},
 			{"internal/om/command/...", "internal/om/command/...", "one command tree"},

@@ -47,10 +47,12 @@ func exceptions() map[string]string {
 		hidden  = "part of the configuration tree: the path follows the root of the agent"
 		renamed = "info_schedule is its name, this one an alias"
 		more    = "candidates were added since: lo for networks, pure for arrays"
+		faster  = "keys are ECDSA ones unless a size is set"
 		port    = "the documented default heartbeat is on the port of the listener"
 	)
 	return map[string]string{
 		"object  type":                    common,
+		"object DEFAULT bits":             faster,
 		"object DEFAULT resinfo_schedule": renamed,
 		"cluster network type":            more,
 		"cluster array type":              more,

@@ -345,17 +345,18 @@ func (s *ObjectSettings) certificate(k *keyword.Table) {
 	subject := func(p *string, name, help, example string) {
 		k.String(p, name, help).Scopable().For(sec, usr).Eg(example)
 	}
-	subject(&c.CommonName, "cn", "The common name of the certificate.", "vip.example.com")
+	subject(&c.CommonName, "cn", "The common name of the certificate, and the first of its names. A user has its own name when it sets none.", "vip.example.com")
 	k.List(&c.AltNames, "alt_names", "The other names of the certificate.").Scopable().For(sec, usr).Eg("www.example.com 192.0.2.1")
-	subject(&c.CA, "ca", "The sec object of the authority that signs the certificate.", "system/sec/ca")
+	subject(&c.CA, "ca", "The sec object whose certificate signs this one: web and ./sec/web are in the same namespace, those of others must share their keys. Without it a sec signs itself, and a user is signed by the authority of the cluster.", "./sec/ca")
 	subject(&c.Country, "c", "The country in the subject of the certificate.", "FR")
 	subject(&c.State, "st", "The state in the subject of the certificate.", "Oise")
 	subject(&c.Locality, "l", "The town in the subject of the certificate.", "Gouvieux")
 	subject(&c.Organization, "o", "The organization in the subject of the certificate.", "Example")
 	subject(&c.Unit, "ou", "The unit in the subject of the certificate.", "Lab")
 	subject(&c.Email, "email", "The address written in the certificate, and given to the ACME directory.", "admin@example.com")
-	k.Size(&c.Bits, "bits", "The size of a RSA key.").Scopable().Default("4kib").For(sec, usr)
-	k.Duration(&c.Validity, "validity", "How long the certificate is valid.").Scopable().Default("1y").For(sec, usr)
+	k.Size(&c.Bits, "bits", "The size of the private key, made with RSA. Without it the key is an ECDSA one on the curve P-256, which is as strong as RSA keys of 3072 bits, and much faster.").
+		Scopable().For(sec, usr).DefaultText("an ECDSA key").Eg("4096")
+	k.Duration(&c.Validity, "validity", "How long the certificate is valid. One signed by another object expires with the certificate of that object at the latest.").Scopable().Default("1y").For(sec, usr).Eg("90d")
 }
 
 func (s *ObjectSettings) access(k *keyword.Table) {

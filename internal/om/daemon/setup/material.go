@@ -7,19 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/om/certificate"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
-)
-
-// The keys of the sec objects.
-const (
-	keyPrivate     = "private_key"
-	keyCertificate = "certificate"
-	keyChain       = "certificate_chain"
 )
 
 // Authority is the sec object of the certificate authority of the cluster. Its
@@ -49,22 +45,36 @@ type Identity struct {
 type material struct {
 	path object.Path
 	keys []string
-	make func() (map[string][]byte, error)
+	// keywords describe the object; nil: none do.
+	keywords func() (map[string]string, error)
+	make     func() (map[string][]byte, error)
 }
 
 func (o Options) materials() []material {
+	pair := []string{certificate.KeyPrivate, certificate.KeyCertificate, certificate.KeyChain}
 	return []material{
-		{Authority(), []string{keyPrivate, keyCertificate, keyChain}, o.newAuthority},
-		{Certificate(), []string{keyPrivate, keyCertificate, keyChain}, o.newCertificate},
-		{TokenKey(), []string{keyPrivate}, newTokenKey},
+		{Authority(), pair, o.authorityKeywords, o.newAuthority},
+		{Certificate(), pair, o.certificateKeywords, o.newCertificate},
+		{TokenKey(), []string{certificate.KeyPrivate}, nil, newTokenKey},
 	}
 }
 
-func (o Options) makeObject(ctx context.Context, p object.Path) error {
-	if o.Store.Exists(p) {
+func (o Options) makeObject(ctx context.Context, m material) error {
+	if o.Store.Exists(m.path) {
 		return nil
 	}
-	if _, err := o.Store.Create(ctx, p, nil, store.CreateOptions{}); err != nil {
+	options := store.CreateOptions{}
+	if m.keywords != nil {
+		keywords, err := m.keywords()
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(keywords)) {
+			key := config.Key{Section: config.DefaultSection, Option: name}
+			options.Change.Set = append(options.Change.Set, config.Op{Key: key, Operator: config.OpSet, Value: keywords[name]})
+		}
+	}
+	if _, err := o.Store.Create(ctx, m.path, nil, options); err != nil {
 		if _, ok := errors.AsType[*store.ExistsError](err); !ok {
 			return err
 		}
@@ -109,16 +119,15 @@ func (o Options) load() (Identity, error) {
 		return Identity{}, fmt.Errorf("cluster configuration: %w", err)
 	}
 	identity := Identity{ClusterID: settings.ID}
-	if _, _, err := o.readAuthority(); err != nil {
+	authority, err := o.readAuthority()
+	if err != nil {
 		return Identity{}, err
 	}
-	if identity.Authority, err = o.Data.Decode(Authority(), keyCertificate); err != nil {
-		return Identity{}, err
-	}
+	identity.Authority = certificate.EncodeChain(authority.Leaf())
 	if identity.Certificate, err = o.readCertificate(); err != nil {
 		return Identity{}, err
 	}
-	pem, err := o.Data.Decode(TokenKey(), keyPrivate)
+	pem, err := o.Data.Decode(TokenKey(), certificate.KeyPrivate)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -129,25 +138,17 @@ func (o Options) load() (Identity, error) {
 }
 
 func (o Options) readCertificate() (tls.Certificate, error) {
-	chain, err := o.Data.Decode(Certificate(), keyChain)
+	pair, err := o.readPair(Certificate())
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, err := o.Data.Decode(Certificate(), keyPrivate)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	pair, err := tls.X509KeyPair(chain, key)
-	if err != nil {
-		return tls.Certificate{}, unusable(Certificate(), err)
-	}
-	if err := pair.Leaf.VerifyHostname(o.Node); err != nil {
+	if err := pair.Leaf().VerifyHostname(o.Node); err != nil {
 		o.Log.Warn("the certificate of the listener does not name this node", slog.Any("err", err))
 	}
-	if left := pair.Leaf.NotAfter.Sub(o.Now); left < renewWarning {
-		o.Log.Warn("the certificate of the listener expires", slog.Time("at", pair.Leaf.NotAfter))
+	if left := pair.Leaf().NotAfter.Sub(o.Now); left < renewWarning {
+		o.Log.Warn("the certificate of the listener expires", slog.Time("at", pair.Leaf().NotAfter))
 	}
-	return pair, nil
+	return pair.TLS(), nil
 }
 
 // renewWarning is how long before its end a certificate is worth a warning.

@@ -49,7 +49,7 @@ func Steps(o Options) []Step {
 	}
 	for _, m := range o.materials() {
 		steps = append(steps,
-			Step{m.path.String() + " object", func(ctx context.Context) error { return o.makeObject(ctx, m.path) }},
+			Step{m.path.String() + " object", func(ctx context.Context) error { return o.makeObject(ctx, m) }},
 			Step{m.path.String() + " keys", func(ctx context.Context) error { return o.makeKeys(ctx, m) }},
 		)
 	}

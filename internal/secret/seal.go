@@ -35,6 +35,9 @@ var ErrSealed = errors.New("sealed data does not open with this key")
 // sealVersion starts sealed data: XChaCha20-Poly1305 with a random nonce.
 const sealVersion = 1
 
+// Overhead is how much longer sealed data is than what was sealed.
+const Overhead = 1 + chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
+
 // Derive makes the key for one purpose out of a master secret (HKDF-SHA256), so
 // that what leaks for one purpose opens nothing else. An empty master is refused.
 func Derive(master []byte, purpose string) (Key, error) {

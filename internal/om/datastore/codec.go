@@ -31,12 +31,15 @@ type codec interface {
 	decode(text string) ([]byte, error)
 }
 
-func (d *Data) codec(p object.Path, key string) codec {
-	if p.Kind == object.KindCfg {
+func (tx *Tx) codec(key string) codec {
+	if tx.path.Kind == object.KindCfg {
 		return plain{}
 	}
-	return crypt{secret: d.store.ClusterSecret, associated: []byte(p.FQN() + "\x00" + key)}
+	return crypt{keys: tx.keys, associated: tx.place(key)}
 }
+
+// place is what a sealed value is tied to.
+func (tx *Tx) place(key string) []byte { return []byte(tx.path.FQN() + "\x00" + key) }
 
 // plain is for the values of a cfg.
 type plain struct{}
@@ -73,29 +76,76 @@ func (plain) decode(text string) ([]byte, error) {
 	return out, nil
 }
 
+// sizeOf returns the size of the value a text holds, -1 when it is damaged. What
+// is sealed is not opened: it is longer than its value by a known size.
+func sizeOf(text string) int {
+	if rest, ok := strings.CutPrefix(text, sealed+scheme); ok {
+		box, err := base64.RawURLEncoding.DecodeString(rest)
+		if err != nil || len(box) < secret.Overhead {
+			return -1
+		}
+		return len(box) - secret.Overhead
+	}
+	value, err := plain{}.decode(text)
+	if err != nil {
+		return -1
+	}
+	return len(value)
+}
+
+// keyring holds the keys derived from the cluster secret, and from those it had
+// before as long as something may be sealed with them.
+type keyring struct {
+	current secret.Key
+	former  []secret.Key
+}
+
+func (d *Data) keyring() (k keyring, err error) {
+	known, err := d.store.ClusterSecrets()
+	if err != nil {
+		return k, err
+	}
+	if known.Current.IsZero() {
+		return k, errors.New("cluster.secret is not set: start the daemon once, it makes one")
+	}
+	if k.current, err = secret.Derive([]byte(known.Current.Reveal()), purpose); err != nil {
+		return k, err
+	}
+	for _, f := range known.Former {
+		key, err := secret.Derive([]byte(f.Reveal()), purpose)
+		if err != nil {
+			return k, err
+		}
+		k.former = append(k.former, key)
+	}
+	return k, nil
+}
+
+// open opens what one of the keys sealed, and tells whether it is the current one.
+func (k keyring) open(box, associated []byte) (value []byte, current bool, err error) {
+	if value, err = secret.Open(k.current, box, associated); err == nil {
+		return value, true, nil
+	}
+	for _, key := range k.former {
+		if value, formerErr := secret.Open(key, box, associated); formerErr == nil {
+			return value, false, nil
+		}
+	}
+	return nil, false, fmt.Errorf("%w: the cluster secret changed, or the value comes from another object or key", err)
+}
+
 // crypt is for the values of a sec or of a usr.
 type crypt struct {
-	secret     func() (secret.String, error)
+	keys       func() (keyring, error)
 	associated []byte
 }
 
-func (c crypt) key() (secret.Key, error) {
-	master, err := c.secret()
-	if err != nil {
-		return secret.Key{}, err
-	}
-	if master.IsZero() {
-		return secret.Key{}, errors.New("cluster.secret is not set: start the daemon once, it makes one")
-	}
-	return secret.Derive([]byte(master.Reveal()), purpose)
-}
-
 func (c crypt) encode(value []byte) (string, error) {
-	key, err := c.key()
+	keys, err := c.keys()
 	if err != nil {
 		return "", err
 	}
-	box, err := secret.Seal(key, value, c.associated)
+	box, err := secret.Seal(keys.current, value, c.associated)
 	if err != nil {
 		return "", err
 	}
@@ -103,26 +153,28 @@ func (c crypt) encode(value []byte) (string, error) {
 }
 
 func (c crypt) decode(text string) ([]byte, error) {
+	value, _, err := c.open(text)
+	return value, err
+}
+
+// open is decode, and tells whether the value is sealed with the current secret.
+func (c crypt) open(text string) (value []byte, current bool, err error) {
 	rest, ok := strings.CutPrefix(text, sealed)
 	if !ok {
-		return nil, errors.New("the value is not sealed: crypt: is not what it begins with")
+		return nil, false, errors.New("the value is not sealed: crypt: is not what it begins with")
 	}
 	rest, ok = strings.CutPrefix(rest, scheme)
 	if !ok {
 		version, _, _ := strings.Cut(rest, ":")
-		return nil, fmt.Errorf("sealed with scheme %.8q, which this release does not know", version)
+		return nil, false, fmt.Errorf("sealed with scheme %.8q, which this release does not know", version)
 	}
 	box, err := base64.RawURLEncoding.DecodeString(rest)
 	if err != nil {
-		return nil, errors.New("the sealed value is damaged")
+		return nil, false, errors.New("the sealed value is damaged")
 	}
-	key, err := c.key()
+	keys, err := c.keys()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	value, err := secret.Open(key, box, c.associated)
-	if err != nil {
-		return nil, fmt.Errorf("%w: the cluster secret changed, or the value comes from another object or key", err)
-	}
-	return value, nil
+	return keys.open(box, c.associated)
 }

@@ -5,95 +5,126 @@
 // Those of a sec or of a usr are sealed: "crypt:1:<base64>", where 1 is the
 // version of the scheme. The sealing key is derived from the cluster secret, and
 // what is sealed is tied to the object and to the name of the key, so that a
-// value moved elsewhere does not open.
+// value moved elsewhere does not open. What is sealed for the key "password" of a
+// usr is a hash: nobody reads a password again.
+//
+// Every change is one commit of the store, made under the lock of the object:
+// what a change read is still so when it is written, and all of it is written or
+// nothing.
 package datastore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
+	"github.com/holdfast-ops/holdfast/internal/secret"
+	"github.com/holdfast-ops/holdfast/internal/secret/password"
 )
 
 // Data gives access to the keys of the objects of a store.
-type Data struct{ store *store.Store }
+type Data struct {
+	store *store.Store
+	step  func(name string) // called along a rotation, for tests to stop there
+}
 
 // New returns the data of the objects of s.
-func New(s *store.Store) *Data { return &Data{store: s} }
+func New(s *store.Store) *Data { return &Data{store: s, step: func(string) {}} }
 
 const section = "data"
 
-// KeyNotFoundError says that an object has no such key.
-type KeyNotFoundError struct {
-	Path object.Path
-	Key  string
-}
-
-// Error names the object and the key.
-func (e *KeyNotFoundError) Error() string { return fmt.Sprintf("%s: no key %s", e.Path, e.Key) }
-
-// KeyExistsError refuses to add a key which is there already.
-type KeyExistsError struct {
-	Path object.Path
-	Key  string
-}
-
-// Error says what to do instead.
-func (e *KeyExistsError) Error() string {
-	return fmt.Sprintf("%s: key %s exists already: change it, or remove it first", e.Path, e.Key)
+// Info describes a key without its value.
+type Info struct {
+	Name string
+	Size int // bytes of the value, of its hash for a password; -1 when it is damaged
 }
 
 // Keys returns the names of the keys of an object, sorted.
 func (d *Data) Keys(p object.Path) ([]string, error) {
-	f, err := d.load(p)
+	tx, err := d.look(p)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, k := range f.Doc.Keys(section) {
-		names = append(names, keyName(k))
+	return tx.Names(), nil
+}
+
+// List describes the keys of an object, sorted by name. Nothing is opened: it
+// needs no cluster secret.
+func (d *Data) List(p object.Path) ([]Info, error) {
+	tx, err := d.look(p)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(names)
-	return names, nil
+	return tx.list(), nil
 }
 
 // Has reports whether an object has a key.
 func (d *Data) Has(p object.Path, key string) (bool, error) {
-	f, err := d.load(p)
+	tx, err := d.look(p)
 	if err != nil {
 		return false, err
 	}
-	return has(f.Doc, key), nil
+	return tx.Has(key), nil
 }
 
-// Decode returns the value of a key. A missing key is a *[KeyNotFoundError].
-func (d *Data) Decode(p object.Path, key string) ([]byte, error) {
-	f, err := d.load(p)
-	if err != nil {
-		return nil, err
-	}
-	return d.decode(p, f.Doc, key)
+// Decode returns the value of a key. A missing key is a *[KeyNotFoundError], the
+// password of a user a *[PasswordError].
+func (d *Data) Decode(p object.Path, key string) (value []byte, err error) {
+	err = d.read(p, func(tx *Tx) error {
+		value, err = tx.Decode(key)
+		return err
+	})
+	return value, err
 }
 
-func (d *Data) decode(p object.Path, doc *config.Document, key string) ([]byte, error) {
-	k, err := parseKey(key)
+// DecodeAll returns the values of several keys as they are at one instant.
+func (d *Data) DecodeAll(p object.Path, keys []string) (values map[string][]byte, err error) {
+	err = d.read(p, func(tx *Tx) error {
+		values = map[string][]byte{}
+		for _, key := range keys {
+			if values[key], err = tx.Decode(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return values, err
+}
+
+// CheckPassword reports whether this is the password of a user. One that was
+// never set is a *[KeyNotFoundError].
+func (d *Data) CheckPassword(p object.Path, plain []byte) (bool, error) {
+	var hash []byte
+	err := d.read(p, func(tx *Tx) (err error) {
+		hash, err = tx.open(passwordKey)
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	text, ok := doc.Get(k)
-	if !ok {
-		return nil, &KeyNotFoundError{Path: p, Key: key}
-	}
-	value, err := d.codec(p, key).decode(text)
+	ok, err := password.Matches(string(hash), plain)
 	if err != nil {
-		return nil, fmt.Errorf("%s: key %s: %w", p, key, err)
+		return false, fmt.Errorf("%s: %w", p, err)
 	}
-	return value, nil
+	return ok, nil
+}
+
+// MayDecode reports whether the objects of a namespace may use the keys of p: it
+// is theirs, or it is shared with them. Who may read p itself is another question.
+func (d *Data) MayDecode(p object.Path, namespace string) (bool, error) {
+	if err := stores(p); err != nil {
+		return false, err
+	}
+	settings, err := d.store.Object(p)
+	if err != nil {
+		return false, err
+	}
+	shared := func(with string) bool { return object.Glob(with, namespace) }
+	return p.Namespace == namespace || slices.ContainsFunc(settings.Share, shared), nil
 }
 
 // Set gives a key a value, whether or not it exists.
@@ -103,128 +134,77 @@ func (d *Data) Set(ctx context.Context, p object.Path, key string, value []byte)
 
 // SetAll gives several keys their values, in one commit.
 func (d *Data) SetAll(ctx context.Context, p object.Path, values map[string][]byte) error {
-	return d.modify(ctx, p, func(doc *config.Document) error {
+	_, err := d.Modify(ctx, p, func(tx *Tx) error {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if err := d.set(p, doc, key, values[key]); err != nil {
+			if err := tx.Set(key, values[key]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+	return err
 }
 
 // Add gives a value to a key which does not exist; else the error is a *[KeyExistsError].
 func (d *Data) Add(ctx context.Context, p object.Path, key string, value []byte) error {
-	return d.modify(ctx, p, func(doc *config.Document) error {
-		if has(doc, key) {
-			return &KeyExistsError{Path: p, Key: key}
-		}
-		return d.set(p, doc, key, value)
-	})
+	_, err := d.Modify(ctx, p, func(tx *Tx) error { return tx.Add(key, value) })
+	return err
+}
+
+// Change gives a value to a key which exists; else the error is a *[KeyNotFoundError].
+func (d *Data) Change(ctx context.Context, p object.Path, key string, value []byte) error {
+	_, err := d.Modify(ctx, p, func(tx *Tx) error { return tx.Change(key, value) })
+	return err
 }
 
 // Remove deletes a key. A missing key is a *[KeyNotFoundError].
 func (d *Data) Remove(ctx context.Context, p object.Path, key string) error {
-	return d.modify(ctx, p, func(doc *config.Document) error { return remove(p, doc, key) })
+	_, err := d.Modify(ctx, p, func(tx *Tx) error { return tx.Remove(key) })
+	return err
 }
 
 // Rename gives a key another name, which must be free, in one commit.
 func (d *Data) Rename(ctx context.Context, p object.Path, from, to string) error {
-	return d.modify(ctx, p, func(doc *config.Document) error {
-		value, err := d.decode(p, doc, from)
-		if err != nil {
-			return err
-		}
-		if has(doc, to) {
-			return &KeyExistsError{Path: p, Key: to}
-		}
-		if err := remove(p, doc, from); err != nil {
-			return err
-		}
-		return d.set(p, doc, to, value)
-	})
-}
-
-func (d *Data) modify(ctx context.Context, p object.Path, edit func(*config.Document) error) error {
-	if err := stores(p); err != nil {
-		return err
-	}
-	_, err := d.store.Modify(ctx, p, edit)
+	_, err := d.Modify(ctx, p, func(tx *Tx) error { return tx.Rename(from, to) })
 	return err
 }
 
-func has(doc *config.Document, key string) bool {
-	k, err := parseKey(key)
-	if err != nil {
-		return false
-	}
-	_, ok := doc.Get(k)
-	return ok
-}
-
-func remove(p object.Path, doc *config.Document, key string) error {
-	k, err := parseKey(key)
-	if err != nil {
-		return err
-	}
-	if !doc.Unset(k) {
-		return &KeyNotFoundError{Path: p, Key: key}
-	}
-	return nil
-}
-
-// set gives a key a value. One that has it already is not sealed again, so that
-// nothing is written.
-func (d *Data) set(p object.Path, doc *config.Document, key string, value []byte) error {
-	node, err := d.store.Node()
-	if err != nil {
-		return err
-	}
-	if int64(len(value)) > node.MaxKeySize {
-		return fmt.Errorf("%s: key %s: %d bytes are more than node.max_key_size, %s: raise it, or keep the value in a volume",
-			p, key, len(value), config.FormatSize(node.MaxKeySize))
-	}
-	k, err := parseKey(key)
-	if err != nil {
-		return err
-	}
-	if known, err := d.decode(p, doc, key); err == nil && slices.Equal(known, value) {
-		return nil
-	}
-	text, err := d.codec(p, key).encode(value)
-	if err != nil {
-		return fmt.Errorf("%s: key %s: %w", p, key, err)
-	}
-	return doc.Set(k, text)
-}
-
-func (d *Data) load(p object.Path) (*store.File, error) {
+// look gives the keys of an object as they are now. It opens none.
+func (d *Data) look(p object.Path) (*Tx, error) {
 	if err := stores(p); err != nil {
 		return nil, err
 	}
-	return d.store.Load(p)
+	f, err := d.store.Load(p)
+	if err != nil {
+		return nil, err
+	}
+	return d.tx(p, f.Doc), nil
+}
+
+// read is for what opens keys. The cluster secret may change and the keys be
+// sealed anew between the reading of an object and that of the secret: what does
+// not open is looked at again as long as the object is another one.
+func (d *Data) read(p object.Path, use func(*Tx) error) error {
+	if err := stores(p); err != nil {
+		return err
+	}
+	seen := ""
+	for {
+		f, err := d.store.Load(p)
+		if err != nil {
+			return err
+		}
+		err = use(d.tx(p, f.Doc))
+		if !errors.Is(err, secret.ErrSealed) || f.Checksum == seen {
+			return err
+		}
+		seen = f.Checksum
+	}
 }
 
 func stores(p object.Path) error {
 	if p.Kind.Stores() {
 		return nil
 	}
-	return fmt.Errorf("%s: objects of kind %s hold no key: only cfg, sec and usr do", p, p.Kind)
-}
-
-// parseKey reads the name of a key as the configuration file does: what follows
-// an "@" is a scope there, and part of the name here.
-func parseKey(name string) (config.Key, error) {
-	k, err := config.ParseKey(section + "." + name)
-	if err != nil {
-		return config.Key{}, fmt.Errorf("key name %q cannot be used: %w", name, err)
-	}
-	return k, nil
-}
-
-func keyName(k config.Key) string {
-	if k.Scope == "" {
-		return k.Option
-	}
-	return strings.Join([]string{k.Option, k.Scope}, "@")
+	return &NoKeysError{Path: p}
 }

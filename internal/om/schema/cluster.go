@@ -25,6 +25,8 @@ func (s *ClusterSettings) Keywords(k *keyword.Table) {
 	k.String(&s.Name, "name", "The name of the cluster, and the zone of its DNS names.").DefaultText("Two random words.").Eg("cluster1")
 	k.String(new(string), "secret", "What the nodes share, and their keys are derived from. The first start of the daemon writes it.").
 		Scopable().DefaultText("Random.")
+	k.List(new([]string), "former_secrets", "The former values of the secret that keys of sec and usr objects may still be sealed with, each in base64. "+
+		"A change of the secret writes it, and the daemon removes it once it has sealed every key anew.")
 	k.List(&s.Nodes, "nodes", "The nodes of the cluster. Joining and leaving write it.").Eg("n1 n2")
 	k.List(&s.DRPNodes, "drpnodes", "The disaster recovery nodes of the cluster.").Eg("n3")
 	k.List(&s.DNS, "dns", "The addresses of the name servers of the cluster zone.").Scopable().Eg("192.0.2.11 192.0.2.14")

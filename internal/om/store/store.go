@@ -24,6 +24,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/schema"
+	"github.com/holdfast-ops/holdfast/internal/secret"
 )
 
 // Store gives access to the configurations of a node. It is safe for concurrent use.
@@ -32,6 +33,7 @@ type Store struct {
 	drivers  func(object.Kind) []keyword.Section
 	waitLock time.Duration
 	degraded bool
+	forgets  []secret.String // former secrets of the cluster that a commit drops
 	step     func(name string) // called along a commit, for tests to stop there
 	shared   *shared
 }

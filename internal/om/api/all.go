@@ -24,6 +24,6 @@ func All() []Endpoint {
 		PostInstanceActionStart, PostInstanceActionStop, PostInstanceActionRestart, PostInstanceActionShutdown, PostInstanceActionBoot,
 		PostInstanceActionStartStandby, PostInstanceActionProvision, PostInstanceActionUnprovision, PostInstanceActionRun,
 		PostInstanceActionFreeze, PostInstanceActionUnfreeze, PostInstanceActionDelete, PostInstanceActionStatus, PostInstanceActionInfo,
-		PostInstanceProgress, PostInstanceStatus,
+		PostInstanceProgress, PostInstanceStatus, PostInstanceInstalled,
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/reinstall"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/witness"
@@ -85,7 +86,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	events := bus.New(o.Host.Hostname)
 	states := state.New(o.Host.Hostname, events)
-	engine := &instance.Engine{Host: o.Host, Store: configs, Registry: drivers, Log: o.Log, Data: data.Decode, Environ: inherited(o.Environ)}
+	engine := &instance.Engine{Host: o.Host, Store: configs, Registry: drivers, Log: o.Log, Data: data.Decode, Keys: data, Environ: inherited(o.Environ)}
 	runs := executor.New(executor.Options{Host: o.Host, Env: inherited(o.Environ), Bus: events, Log: o.Log})
 	pool := evaluate.New(evaluate.Options{Evaluator: engine, State: states, Log: o.Log})
 	discovery := discover.New(discover.Options{
@@ -96,6 +97,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		Paths: o.Host.Paths, Runner: o.Host.Runner, State: states, Bus: events, Log: o.Log,
 		Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine, Locks: engine,
 		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot,
+	})
+	files := reinstall.New(reinstall.Options{
+		Bus: events, State: states, Instances: engine, Executor: runs, Log: o.Log, Ready: discovery.Ready(),
 	})
 	deaths := witness.New(witness.Options{Bus: events, Evaluate: pool, Log: o.Log})
 	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
@@ -119,6 +123,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"executor", runs.Run},
 		{"evaluate", pool.Run},
 		{"witness", deaths.Run},
+		{"reinstall", files.Run},
 		{"monitor", objects.Run},
 		{"discover", discovery.Run},
 		{"load", self.measure},

@@ -127,7 +127,7 @@ func act(name, action string, args []string) error {
 	configs := store.New(h, drivers.Sections)
 	engine := &instance.Engine{
 		Host: h, Store: configs, Registry: drivers, Log: slog.New(slog.DiscardHandler),
-		Data: datastore.New(configs).Decode, Notify: notifier{c}, Environ: os.Environ(),
+		Data: datastore.New(configs).Decode, Keys: datastore.New(configs), Notify: notifier{c}, Environ: os.Environ(),
 	}
 	r := instance.Request{
 		Action: instance.Action(action), Session: getenv("OSVC_SESSION_ID"), Origin: getenv("OSVC_ACTION_ORIGIN"),
@@ -146,6 +146,10 @@ func (n notifier) Progress(ctx context.Context, p object.Path, sid, state string
 
 func (n notifier) Status(ctx context.Context, p object.Path, status cluster.InstanceStatus) {
 	_, _ = client.Do(ctx, n.c, api.PostInstanceStatus, api.InstanceStatusPost{ObjectName: api.Named(p), Body: status})
+}
+
+func (n notifier) Installed(ctx context.Context, p object.Path, rid string, files []string) {
+	_, _ = client.Do(ctx, n.c, api.PostInstanceInstalled, api.InstanceInstalled{ObjectName: api.Named(p), Body: api.Installed{Rid: rid, Files: files}})
 }
 
 // running is a daemon in this process.

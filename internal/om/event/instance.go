@@ -155,3 +155,12 @@ type RunFileRemoved struct {
 	RID  string      `json:"rid"`
 	At   time.Time   `json:"at"`
 }
+
+// FileInstalled says that a resource laid keys down as files: those whose content
+// changed.
+type FileInstalled struct {
+	Path  object.Path `json:"path"`
+	Node  string      `json:"node"`
+	RID   string      `json:"rid"`
+	Files []string    `json:"files"`
+}

@@ -53,6 +53,16 @@ func (RunFileRemoved) Kind() string { return "RunFileRemoved" }
 func (e RunFileRemoved) Labels() map[string]string { return objectLabels(e.Path, "") }
 
 // Kind implements [Event].
+func (FileInstalled) Kind() string { return "FileInstalled" }
+
+// Labels implements [Event].
+func (e FileInstalled) Labels() map[string]string {
+	l := objectLabels(e.Path, e.Node)
+	l["rid"] = e.RID
+	return l
+}
+
+// Kind implements [Event].
 func (ObjectStatusDone) Kind() string { return "ObjectStatusDone" }
 
 // Labels implements [Event].
@@ -299,6 +309,7 @@ func Kinds() []string {
 		"Exec",
 		"ExecFailed",
 		"ExecSuccess",
+		"FileInstalled",
 		"InstanceConfigDeleted",
 		"InstanceConfigUpdated",
 		"InstanceFrozenFileRemoved",

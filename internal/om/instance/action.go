@@ -25,6 +25,7 @@ const (
 	Clear        Action = "clear"
 	Delete       Action = "delete"
 	Info         Action = "info"
+	Install      Action = "install"
 )
 
 // traits are what the frame of an action depends on.
@@ -45,7 +46,7 @@ func (a Action) needsCluster() bool {
 	switch a {
 	case Stop, Shutdown, Freeze, Unfreeze, Clear, Info, "status":
 		return false
-	case Boot, Start, StartStandby, Restart, Provision, Unprovision, Purge, Run, Delete:
+	case Boot, Start, StartStandby, Restart, Provision, Unprovision, Purge, Run, Delete, Install:
 	}
 	return true
 }
@@ -80,6 +81,8 @@ func (a Action) traits() (traits, bool) {
 		return traits{progress: "deleting", failed: "delete failed", locks: true}, true
 	case Info:
 		return traits{selects: true}, true
+	case Install:
+		return traits{selects: true, locks: true}, true
 	case Freeze:
 		return traits{progress: "freezing", failed: "freeze failed"}, true
 	case Unfreeze:
@@ -94,7 +97,7 @@ func (a Action) traits() (traits, bool) {
 func Actions() []Action {
 	return []Action{
 		Boot, Start, StartStandby, Stop, Shutdown, Restart, Provision, Unprovision, Purge, Run,
-		Freeze, Unfreeze, Clear, Delete, Info,
+		Freeze, Unfreeze, Clear, Delete, Info, Install,
 	}
 }
 

@@ -31,6 +31,8 @@ type Notifier interface {
 	Progress(ctx context.Context, p object.Path, sid, state string, partial bool)
 	// Status gives a new evaluation.
 	Status(ctx context.Context, p object.Path, status cluster.InstanceStatus)
+	// Installed tells the files that a resource wrote.
+	Installed(ctx context.Context, p object.Path, rid string, files []string)
 }
 
 // Engine acts on the local instances. It is safe for concurrent use; two
@@ -42,6 +44,8 @@ type Engine struct {
 	Log      *slog.Logger // nil: nothing is logged
 	// Data reads a key of a cfg or sec object. Nil: there are none.
 	Data func(p object.Path, key string) ([]byte, error)
+	// Keys gives access to the keys that are laid down as files. Nil: there are none.
+	Keys resource.Keys
 	// Notify may be nil: nobody is told.
 	Notify Notifier
 	// Environ is the environment the commands inherit, KEY=value. Nil: a path

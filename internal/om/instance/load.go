@@ -163,6 +163,7 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 		Force:      r.Force,
 		Confirm:    r.Confirm,
 	}
+	m.env.Installation = l.installation(rid)
 	if strings.ContainsAny(index, "/\x00") || index == "." || index == ".." {
 		m.err = fmt.Errorf("%s: the index %q of a resource may not hold a slash", rid, index)
 		return m

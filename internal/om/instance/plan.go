@@ -273,7 +273,7 @@ func concerns(a Action, f facts) bool {
 		return f.runs || f.unknown && f.group == "task"
 	case Provision, Unprovision, Purge:
 		return f.provisions || f.starts || f.unknown
-	case Restart, Freeze, Unfreeze, Clear, Delete, Info:
+	case Restart, Freeze, Unfreeze, Clear, Delete, Info, Install:
 		return false
 	}
 	return false
@@ -313,7 +313,7 @@ func skip(r Request, f facts) string {
 		if r.StateOnly && f.provisioned != cluster.ProvisionedTrue {
 			return "not provisioned"
 		}
-	case Boot, Restart, Run, Freeze, Unfreeze, Clear, Delete, Info:
+	case Boot, Restart, Run, Freeze, Unfreeze, Clear, Delete, Info, Install:
 	}
 	return ""
 }

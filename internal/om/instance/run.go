@@ -95,6 +95,9 @@ func (e *Engine) admit(p object.Path, r Request) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Action == Install && r.DryRun {
+		return nil, fmt.Errorf("%s: an install has no dry run: it leaves alone what is up to date", p)
+	}
 	if !t.walks {
 		return l, nil
 	}
@@ -116,7 +119,7 @@ func (e *Engine) admit(p object.Path, r Request) (*loaded, error) {
 func (l *loaded) production(a Action) error {
 	switch a {
 	case Start, StartStandby, Restart, Provision, Run, Boot:
-	case Stop, Shutdown, Unprovision, Purge, Freeze, Unfreeze, Clear, Delete, Info:
+	case Stop, Shutdown, Unprovision, Purge, Freeze, Unfreeze, Clear, Delete, Info, Install:
 		return nil
 	}
 	node, err := l.engine.Store.Node()
@@ -204,7 +207,9 @@ func (x *execution) framed(ctx context.Context, log *slog.Logger, held *lock) er
 	if err != nil {
 		return x.failed(after, log, took, argv, status.Avail.String(), err)
 	}
-	e.progress(after, x.path, r, idle)
+	if r.Action != Install { // which goes on beside whatever the monitor is at
+		e.progress(after, x.path, r, idle)
+	}
 	remark := ""
 	if x.warnings.Load() || status.Overall == cluster.Warn {
 		remark = ", with warnings"
@@ -252,6 +257,10 @@ func (x *execution) act(ctx context.Context, held *lock) error {
 	case Info:
 		_, err := x.engine.Info(ctx, x.path, x.request, true)
 		return err
+	case Install:
+		limited, cancel := x.deadline(ctx)
+		defer cancel()
+		return x.install(limited)
 	case Boot, Start, StartStandby, Stop, Shutdown, Restart, Provision, Unprovision, Purge, Run:
 	}
 	if err := x.flagInstance(); err != nil {
@@ -282,7 +291,7 @@ func (x *execution) act(ctx context.Context, held *lock) error {
 				x.warnf("the time of the start is not kept: %s", err)
 			}
 		}
-	case Boot, StartStandby, Stop, Shutdown, Provision, Unprovision, Run, Freeze, Unfreeze, Clear, Delete, Info:
+	case Boot, StartStandby, Stop, Shutdown, Provision, Unprovision, Run, Freeze, Unfreeze, Clear, Delete, Info, Install:
 	}
 	return nil
 }
@@ -304,7 +313,7 @@ func (x *execution) flagInstance() error {
 		}
 	case Start, Restart:
 		return x.engine.SetStopped(x.path, false)
-	case Boot, StartStandby, Shutdown, Provision, Unprovision, Purge, Run, Freeze, Unfreeze, Clear, Delete, Info:
+	case Boot, StartStandby, Shutdown, Provision, Unprovision, Purge, Run, Freeze, Unfreeze, Clear, Delete, Info, Install:
 	}
 	return nil
 }
@@ -331,7 +340,7 @@ func (x *execution) deadline(ctx context.Context) (context.Context, context.Canc
 		prefer("provision_timeout", s.ProvisionTimeout)
 	case Unprovision, Purge:
 		prefer("unprovision_timeout", s.UnprovisionTimeout)
-	case Boot, Run, Freeze, Unfreeze, Clear, Delete, Info:
+	case Boot, Run, Freeze, Unfreeze, Clear, Delete, Info, Install:
 	}
 	if d <= 0 {
 		return context.WithCancel(ctx)
@@ -366,7 +375,7 @@ func (x *execution) verdict(s cluster.InstanceStatus) error {
 		return errors.Join(x.unknown(), good(cluster.Down, cluster.StandbyUp, cluster.StandbyDown, cluster.NotApplicable))
 	case Shutdown:
 		return errors.Join(x.unknown(), good(cluster.Down, cluster.StandbyDown, cluster.NotApplicable))
-	case Boot, StartStandby, Provision, Unprovision, Purge, Run, Freeze, Unfreeze, Clear, Delete, Info:
+	case Boot, StartStandby, Provision, Unprovision, Purge, Run, Freeze, Unfreeze, Clear, Delete, Info, Install:
 	}
 	return nil
 }
@@ -397,7 +406,7 @@ func (x *execution) selectedVerdict(s cluster.InstanceStatus) error {
 			wrong = st.Status == cluster.Down || st.Status == cluster.StandbyDown || st.Status == cluster.Warn
 		case Stop, Shutdown:
 			wrong = st.Status == cluster.Up || st.Status == cluster.StandbyUp || st.Status == cluster.Warn
-		case Boot, Provision, Unprovision, Purge, Run, Freeze, Unfreeze, Clear, Delete, Info:
+		case Boot, Provision, Unprovision, Purge, Run, Freeze, Unfreeze, Clear, Delete, Info, Install:
 		}
 		if wrong {
 			errs = append(errs, fmt.Errorf("the %s of %s returned no error but its end status is %s", x.request.Action, rid, st.Status))

@@ -231,6 +231,12 @@ func (n *told) Status(_ context.Context, p object.Path, s cluster.InstanceStatus
 	n.said = append(n.said, fmt.Sprintf("%s is %s", p, s.Avail))
 }
 
+func (n *told) Installed(_ context.Context, p object.Path, rid string, files []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.said = append(n.said, fmt.Sprintf("%s %s installed %s", p, rid, files))
+}
+
 func TestNotifier(t *testing.T) {
 	t.Parallel()
 	f := faked(t, "[app#1]\n[app#2]\nfail = start\n")

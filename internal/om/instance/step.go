@@ -40,7 +40,7 @@ func (x *execution) perform(ctx context.Context, m *member, verb Action) error {
 		return x.provision(ctx, m)
 	case Unprovision, Purge:
 		return x.unprovision(ctx, m)
-	case Restart, Freeze, Unfreeze, Clear, Delete, Info:
+	case Restart, Freeze, Unfreeze, Clear, Delete, Info, Install:
 	}
 	return fmt.Errorf("%s is not done resource by resource", verb)
 }

@@ -104,10 +104,12 @@ type Env struct {
 	// Vars is the whole environment of the commands run for the resource, KEY=value.
 	Vars []string
 	// Data reads a key of a cfg or sec object ("VAR=name/key" environments).
-	Data    func(path object.Path, key string) ([]byte, error)
-	Session string // id of the action in progress
-	Force   bool   // the action asked to override safety checks
-	Confirm bool   // the action answers yes to the confirmations
+	Data func(path object.Path, key string) ([]byte, error)
+	// Installation is what keys are laid down as files with.
+	Installation Installation
+	Session      string // id of the action in progress
+	Force        bool   // the action asked to override safety checks
+	Confirm      bool   // the action answers yes to the confirmations
 }
 
 // Infof logs, for people, what is done to the resource.

@@ -144,6 +144,7 @@ func declarations() []declaration {
 			name: "delete", aliases: []string{"del"}, locks: true, short: "Delete the configuration of the object on this node",
 			long: "Delete the configuration of the object on this node. Nothing is stopped nor unprovisioned, see purge: an instance that runs is refused, unless --force leaves it running with nobody to look after it.",
 		},
+		{name: "install", hidden: true, walks: true, locks: true, localOnly: true, short: "Lay down again, as files, the keys that changed"},
 		{name: "purge", locks: true, localOnly: true, short: "Unprovision the instance and delete it: the data is lost"},
 	}
 }

@@ -108,9 +108,10 @@ func (b *Backend) byDaemon() bool { return strings.HasPrefix(b.origin(), "daemon
 
 // engine acts on the instances of this node, and logs on the console of a call.
 func (b *Backend) engine(c *verb.Call) *instance.Engine {
+	data := datastore.New(b.store())
 	return &instance.Engine{
 		Host: b.host, Store: b.store(), Registry: b.registry(), Log: b.logger(c),
-		Data: datastore.New(b.store()).Decode, Notify: notifier{b},
+		Data: data.Decode, Keys: data, Notify: notifier{b},
 	}
 }
 

@@ -34,6 +34,13 @@ func (n notifier) Status(ctx context.Context, p object.Path, status cluster.Inst
 	tell(ctx, n.backend, api.PostInstanceStatus, api.InstanceStatusPost{ObjectName: api.Named(p), Body: status})
 }
 
+// Installed implements instance.Notifier.
+func (n notifier) Installed(ctx context.Context, p object.Path, rid string, files []string) {
+	tell(ctx, n.backend, api.PostInstanceInstalled, api.InstanceInstalled{
+		ObjectName: api.Named(p), Body: api.Installed{Rid: rid, Files: files},
+	})
+}
+
 func tell[In, Out any](ctx context.Context, b *Backend, op api.Operation[In, Out], in In) {
 	c, err := b.Connect()
 	if err != nil || b.silent.Load() {

@@ -68,5 +68,6 @@ func (s *Server) routes() {
 	handle(s, api.PostInstanceClear, s.postInstanceClear)
 	handle(s, api.PostInstanceProgress, s.postInstanceProgress)
 	handle(s, api.PostInstanceStatus, s.postInstanceStatus)
+	handle(s, api.PostInstanceInstalled, s.postInstanceInstalled)
 	s.actions()
 }

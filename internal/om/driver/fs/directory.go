@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
+	"github.com/holdfast-ops/holdfast/internal/om/resource/install"
 )
 
 // Directory is the driver of directories.
@@ -29,14 +30,16 @@ type directory struct {
 	env               resource.Env
 	path, user, group string
 	perm              *iofs.FileMode
+	files             install.Settings
 }
 
 // Keywords implements [resource.Driver].
 func (d *directory) Keywords(k *keyword.Table) {
 	k.String(&d.path, "path", "The directory, as an absolute name. Directories of the system and of the agent are refused, and so is a symbolic link.").Required().Scopable().Check(func(dir string) error { return d.guard().name(dir) }).Eg("/srv/{fqdn}/data")
-	k.String(&d.user, "user", "The owner of the directory, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
-	k.String(&d.group, "group", "The group of the directory, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
+	k.String(&d.user, "user", "The owner of the directory and of what is installed in it, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
+	k.String(&d.group, "group", "The group of the directory and of what is installed in it, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
 	k.FileMode(&d.perm, "perm", "The mode of the directory, in octal. By default a new directory is made with 755, and an existing one is left as it is.").Scopable().DefaultText("755 for a new directory").Eg("2750")
+	d.files.Keywords(k)
 }
 
 // SortKey implements [resource.Sorter]: what contains comes before what is in it.
@@ -44,7 +47,7 @@ func (d *directory) SortKey() string { return filepath.Clean(d.path) }
 
 // Status implements [resource.Driver].
 func (d *directory) Status(context.Context) resource.State {
-	state := resource.State{Label: d.path, Status: cluster.NotApplicable}
+	state := resource.State{Label: d.path, Status: cluster.NotApplicable, Log: install.Remarks(d.env.StateDir)}
 	remark := func(level, format string, a ...any) {
 		state.Log = append(state.Log, cluster.ResourceLogEntry{Level: level, Message: fmt.Sprintf(format, a...)})
 	}
@@ -81,13 +84,17 @@ func (d *directory) Status(context.Context) resource.State {
 }
 
 // Start implements [resource.Starter].
-func (d *directory) Start(context.Context) error { return d.install() }
+func (d *directory) Start(ctx context.Context) error { return d.make(ctx, false) }
 
-// Stop implements [resource.Stopper]: the directory stays.
-func (*directory) Stop(context.Context) error { return nil }
+// Stop implements [resource.Stopper]: the directory stays, with its files, which
+// do not follow their keys any more.
+func (d *directory) Stop(context.Context) error { return install.Forget(d.env.StateDir) }
 
 // Provision implements [resource.Provisioner].
-func (d *directory) Provision(context.Context) error { return d.install() }
+func (d *directory) Provision(ctx context.Context) error { return d.make(ctx, true) }
+
+// Install implements [resource.Installer].
+func (d *directory) Install(ctx context.Context) error { return d.make(ctx, false) }
 
 // Provisioned implements [resource.Provisioneder].
 func (d *directory) Provisioned(context.Context) (cluster.Provisioned, error) {
@@ -104,8 +111,9 @@ func (d *directory) Provisioned(context.Context) (cluster.Provisioned, error) {
 	return cluster.ProvisionedTrue, nil
 }
 
-// install makes the directory what it should be.
-func (d *directory) install() (err error) {
+// make makes the directory what it should be, and installs its files. seed makes
+// the keys that do not exist, of those that have a source.
+func (d *directory) make(ctx context.Context, seed bool) (err error) {
 	uid, gid, err := d.owner()
 	if err != nil {
 		return err
@@ -129,9 +137,31 @@ func (d *directory) install() (err error) {
 	}
 	if d.perm != nil && info.Mode()&modeBits != *d.perm&modeBits {
 		d.env.Infof("set mode of %s to %s", d.path, octal(*d.perm))
-		return dir.Chmod(*d.perm)
+		if err := dir.Chmod(*d.perm); err != nil {
+			return err
+		}
 	}
-	return nil
+	return d.lay(ctx, info, seed)
+}
+
+// lay installs the files in the directory, the very one that info is of.
+func (d *directory) lay(ctx context.Context, info iofs.FileInfo, seed bool) (err error) {
+	if !d.files.Any() {
+		return install.Forget(d.env.StateDir)
+	}
+	root, err := os.OpenRoot(filepath.Clean(d.path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	opened, err := root.Stat(".")
+	if err == nil && !os.SameFile(info, opened) {
+		err = fmt.Errorf("%s was replaced meanwhile", d.path)
+	}
+	if err != nil {
+		return err
+	}
+	return d.files.Install(ctx, d.env, install.Target{Head: root, Name: d.path, User: d.user, Group: d.group, Seed: seed})
 }
 
 // open makes the directory when it is not there, and takes hold of it unless it
@@ -141,7 +171,7 @@ func (d *directory) open() (_ *os.File, info iofs.FileInfo, err error) {
 	info, err = os.Lstat(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		d.env.Infof("make directory %s", d.path)
+		d.env.Infof("create directory %s", d.path)
 		if err := os.MkdirAll(name, 0o755); err != nil { //nolint:gosec // perm is what tightens it
 			return nil, nil, err
 		}
@@ -205,6 +235,9 @@ func (d *directory) Unprovision(context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("not removed: %w", err)
 	}
+	if err := install.Forget(d.env.StateDir); err != nil {
+		return err
+	}
 	d.env.Infof("remove directory %s", d.path)
 	return parent.RemoveAll(filepath.Base(name))
 }
@@ -240,6 +273,7 @@ func octal(m iofs.FileMode) string {
 }
 
 var (
+	_ resource.Installer     = (*directory)(nil)
 	_ resource.Starter       = (*directory)(nil)
 	_ resource.Stopper       = (*directory)(nil)
 	_ resource.Provisioner   = (*directory)(nil)

@@ -74,19 +74,33 @@ func (d *Data) Has(p object.Path, key string) (bool, error) {
 // Decode returns the value of a key. A missing key is a *[KeyNotFoundError], the
 // password of a user a *[PasswordError].
 func (d *Data) Decode(p object.Path, key string) (value []byte, err error) {
-	err = d.read(p, func(tx *Tx) error {
+	err = d.View(p, func(tx *Tx) error {
 		value, err = tx.Decode(key)
 		return err
 	})
 	return value, err
 }
 
-// DecodeAll returns the values of several keys as they are at one instant.
-func (d *Data) DecodeAll(p object.Path, keys []string) (values map[string][]byte, err error) {
-	err = d.read(p, func(tx *Tx) error {
-		values = map[string][]byte{}
-		for _, key := range keys {
-			if values[key], err = tx.Decode(key); err != nil {
+// KeyValue is a key and its value.
+type KeyValue struct {
+	Name  string
+	Value []byte
+}
+
+// DecodeAll returns the keys that patterns designate, as they are at one instant,
+// sorted by name; every key when there are no patterns. A pattern without a
+// wildcard is the name of a key, which must exist. A password is left out unless
+// it is named, which is refused.
+func (d *Data) DecodeAll(p object.Path, patterns []string) (values []KeyValue, err error) {
+	err = d.View(p, func(tx *Tx) error {
+		names, err := tx.sel(patterns)
+		if err != nil {
+			return err
+		}
+		values = make([]KeyValue, len(names))
+		for i, name := range names {
+			values[i].Name = name
+			if values[i].Value, err = tx.Decode(name); err != nil {
 				return err
 			}
 		}
@@ -99,7 +113,7 @@ func (d *Data) DecodeAll(p object.Path, keys []string) (values map[string][]byte
 // never set is a *[KeyNotFoundError].
 func (d *Data) CheckPassword(p object.Path, plain []byte) (bool, error) {
 	var hash []byte
-	err := d.read(p, func(tx *Tx) (err error) {
+	err := d.View(p, func(tx *Tx) (err error) {
 		hash, err = tx.open(passwordKey)
 		return err
 	})
@@ -181,10 +195,11 @@ func (d *Data) look(p object.Path) (*Tx, error) {
 	return d.tx(p, f.Doc), nil
 }
 
-// read is for what opens keys. The cluster secret may change and the keys be
-// sealed anew between the reading of an object and that of the secret: what does
-// not open is looked at again as long as the object is another one.
-func (d *Data) read(p object.Path, use func(*Tx) error) error {
+// View gives use the keys of an object as they are at one instant. What it
+// changes is not written. It is called again when a value does not open and the
+// object is another one meanwhile: the cluster secret may change, and the keys be
+// sealed anew, between the reading of an object and that of the secret.
+func (d *Data) View(p object.Path, use func(*Tx) error) error {
 	if err := stores(p); err != nil {
 		return err
 	}

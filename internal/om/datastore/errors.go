@@ -43,6 +43,20 @@ func (e *KeySizeError) Error() string {
 		e.Path, e.Key, e.Size, config.FormatSize(e.Limit))
 }
 
+// RefusedError says that the configuration of an object cannot hold a value: it
+// would be too large.
+type RefusedError struct {
+	Path object.Path
+	Key  string
+	Err  error
+}
+
+// Error names the key.
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s: key %s: %v", e.Path, e.Key, e.Err) }
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // KeyNameError refuses the name of a key.
 type KeyNameError struct {
 	Key    string

@@ -2,7 +2,6 @@ package datastore
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,20 +52,9 @@ func CheckName(name string) error {
 // Match returns the names that a pattern designates: the one spelled so if there
 // is one, else those it matches. "*" stands for slashes, too.
 func Match(pattern string, names []string) ([]string, error) {
-	if slices.Contains(names, pattern) {
-		return []string{pattern}, nil
-	}
-	if !object.HasGlob(pattern) {
-		return nil, nil
-	}
-	if err := object.CheckGlob(pattern); err != nil {
-		return nil, fmt.Errorf("key pattern %q: %w", clip(pattern), err)
-	}
-	var found []string
-	for _, name := range names {
-		if object.Glob(pattern, name) {
-			found = append(found, name)
-		}
+	found, err := object.Among(pattern, names)
+	if err != nil {
+		return nil, &KeyNameError{Key: clip(pattern), Reason: err.Error()}
 	}
 	return found, nil
 }

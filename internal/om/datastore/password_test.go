@@ -152,3 +152,32 @@ func TestAListNeedsNoSecret(t *testing.T) {
 		}
 	}
 }
+
+func TestPatternsDesignateWhatIsDecoded(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	usr := path(object.KindUsr)
+	if err := s.SetAll(t.Context(), usr, map[string][]byte{"a1": []byte("1"), "a2": []byte("2"), "b": []byte("3"), "password": []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		patterns []string
+		want     string
+	}{
+		{nil, "a1=1 a2=2 b=3"}, {[]string{"a*"}, "a1=1 a2=2"}, {[]string{"b", "a2", "b"}, "a2=2 b=3"}, {[]string{"z*"}, ""}, {[]string{"*"}, "a1=1 a2=2 b=3"},
+	} {
+		values, err := s.DecodeAll(usr, c.patterns)
+		var got []string
+		for _, v := range values {
+			got = append(got, v.Name+"="+string(v.Value))
+		}
+		if strings.Join(got, " ") != c.want || err != nil {
+			t.Errorf("%q: got %q, %v", c.patterns, got, err)
+		}
+	}
+	for _, refused := range []string{"password", "gone", "[a"} {
+		if values, err := s.DecodeAll(usr, []string{"a1", refused}); err == nil {
+			t.Errorf("%s: got %v", refused, values)
+		}
+	}
+}

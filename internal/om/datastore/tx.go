@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -66,6 +65,27 @@ func (tx *Tx) list() []Info {
 		infos = append(infos, Info{Name: name, Size: sizeOf(text)})
 	}
 	return infos
+}
+
+// sel returns the names of the keys that patterns designate and that can be read.
+func (tx *Tx) sel(patterns []string) ([]string, error) {
+	names, wanted := tx.Names(), map[string]bool{}
+	if len(patterns) == 0 {
+		patterns = []string{"**"}
+	}
+	for _, pattern := range patterns {
+		found, err := Match(pattern, names)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 && !object.HasGlob(pattern) {
+			return nil, &KeyNotFoundError{Path: tx.path, Key: clip(pattern)}
+		}
+		for _, name := range found {
+			wanted[name] = wanted[name] || name == pattern || !tx.isPassword(name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !wanted[name] }), nil
 }
 
 // Has reports whether there is a key.
@@ -171,17 +191,12 @@ func (tx *Tx) put(key string, value []byte) error {
 		return fmt.Errorf("%s: key %s: %w", tx.path, key, err)
 	}
 	if err := tx.doc.Set(k, text); err != nil {
-		return fmt.Errorf("%s: key %s: %w", tx.path, key, unshown(err, k))
+		if cause := errors.Unwrap(err); cause != nil {
+			err = cause // without the name of the option, which is told
+		}
+		return &RefusedError{Path: tx.path, Key: key, Err: err}
 	}
 	return nil
-}
-
-// unshown drops from an error of the document the key, which its caller names.
-func unshown(err error, k config.Key) error {
-	if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(err.Error(), "set "+k.String()) {
-		return cause
-	}
-	return err
 }
 
 // Remove deletes a key.

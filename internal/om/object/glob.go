@@ -2,6 +2,7 @@ package object
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,6 +38,27 @@ func Glob(pattern, text string) bool {
 		p, t = star+1, resume
 	}
 	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// Among returns the names that a pattern designates: the one spelled so if there
+// is one, else those it matches.
+func Among(pattern string, names []string) ([]string, error) {
+	if slices.Contains(names, pattern) {
+		return []string{pattern}, nil
+	}
+	if !HasGlob(pattern) {
+		return nil, nil
+	}
+	if err := CheckGlob(pattern); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, name := range names {
+		if Glob(pattern, name) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
 }
 
 // CheckGlob refuses the patterns that [Glob] takes literally where a set was

@@ -48,7 +48,7 @@ func Layers() Table {
 				"internal/koc/gauge", "internal/koc/drain",
 			}},
 			{Name: "doers", Packages: []string{
-				"internal/om/store", "internal/om/datastore", "internal/om/logbook", "internal/om/driver/...",
+				"internal/om/store", "internal/om/datastore", "internal/om/logbook", "internal/om/ledger", "internal/om/driver/...",
 				"internal/om/instance", "internal/om/auth", "internal/om/client", "internal/om/acme", "internal/om/renewal/...",
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
 				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",

@@ -14,6 +14,7 @@ func All() []Endpoint {
 
 		GetDaemonEvents, PostDaemonStop, PostDaemonRestart, PostDaemonShutdown,
 		GetDaemonExecs, GetDaemonExec, GetDaemonOrchestrations, GetDaemonOrchestration,
+		DeleteDaemonExecs, GetDaemonProcesses, DeleteDaemonProcesses, GetNodeLogs, GetInstanceLogs,
 
 		GetObjects, GetObjectPaths, GetObject, GetObjectResourceInfo,
 		GetObjectConfig, PatchObjectConfig, GetObjectConfigFile, PostObjectConfigFile, PutObjectConfigFile, GetObjectConfigKeywords,

@@ -65,6 +65,7 @@ type ExecQuery struct {
 	SessionID       string `query:"session_id" doc:"Only the execs of this session."`
 	ExecID          string `query:"exec_id" doc:"Only this exec."`
 	OrchestrationID string `query:"orchestration_id" doc:"Only the execs of this orchestration."`
+	Rid             string `query:"rid" doc:"Only the execs about this resource." example:"task#1"`
 }
 
 // Exec is one run of one command for one object on one node.

@@ -18,43 +18,66 @@ import (
 // [api.Resync] says that this reader was too slow and lost some.
 func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
-		watched, stop, cancel := c.watch(ctx)
-		defer cancel()
-		response, err := c.send(watched, api.GetDaemonEvents.Describe(), q, sse.ContentType)
-		stop() // what is silent from here on has nothing to say
-		if err != nil {
-			yield(api.Event{}, hung(watched, err))
-			return
-		}
-		defer func() { _ = response.Body.Close() }()
-		if response.StatusCode != http.StatusOK {
-			body, _ := io.ReadAll(io.LimitReader(response.Body, api.MaxBody))
-			yield(api.Event{}, problem(response, body))
-			return
-		}
-		// A connection that ctx closes says so in words of its own.
-		fail := func(err error) {
-			if ctx.Err() != nil {
-				err = ctx.Err()
+		for e, err := range c.stream(ctx, "events", api.GetDaemonEvents.Describe(), q) {
+			var id uint64
+			if err == nil {
+				if id, err = strconv.ParseUint(e.ID, 10, 64); err != nil {
+					err = fmt.Errorf("events of %s: event id %q is no number", c.target, e.ID)
+				}
 			}
-			yield(api.Event{}, fmt.Errorf("events of %s: %w", c.target, err))
-		}
-		for e, err := range sse.NewReader(response.Body, 0).Events() {
 			if err != nil {
-				fail(err)
-				return
-			}
-			id, err := strconv.ParseUint(e.ID, 10, 64)
-			if err != nil {
-				yield(api.Event{}, fmt.Errorf("events of %s: event id %q is no number", c.target, e.ID))
+				yield(api.Event{}, err)
 				return
 			}
 			if !yield(api.Event{Kind: e.Name, ID: id, At: time.Now(), Data: e.Data}, nil) {
 				return
 			}
 		}
+	}
+}
+
+// NodeLogs streams the log of a node: events named [api.LogLine] and [api.LogLive].
+func NodeLogs(ctx context.Context, c *Client, q api.LogQuery) iter.Seq2[sse.Event, error] {
+	return c.stream(ctx, "log", api.GetNodeLogs.Describe(), q)
+}
+
+// InstanceLogs streams the log of an instance, as [NodeLogs].
+func InstanceLogs(ctx context.Context, c *Client, q api.InstanceLogQuery) iter.Seq2[sse.Event, error] {
+	return c.stream(ctx, "log", api.GetInstanceLogs.Describe(), q)
+}
+
+// stream calls an operation that answers events, until ctx ends, the stream ends
+// or the loop is left. An error is yielded once, last.
+func (c *Client) stream(ctx context.Context, what string, d api.Description, in any) iter.Seq2[sse.Event, error] {
+	return func(yield func(sse.Event, error) bool) {
+		watched, stop, cancel := c.watch(ctx)
+		defer cancel()
+		response, err := c.send(watched, d, in, sse.ContentType)
+		stop() // what is silent from here on has nothing to say
+		if err != nil {
+			yield(sse.Event{}, hung(watched, err))
+			return
+		}
+		defer func() { _ = response.Body.Close() }()
+		if response.StatusCode != http.StatusOK {
+			body, _ := io.ReadAll(io.LimitReader(response.Body, api.MaxBody))
+			yield(sse.Event{}, problem(response, body))
+			return
+		}
+		for e, err := range sse.NewReader(response.Body, 0).Events() {
+			if err != nil {
+				if ctx.Err() != nil { // a connection that ctx closes says so in words of its own
+					err = ctx.Err()
+				}
+				yield(sse.Event{}, fmt.Errorf("%s of %s: %w", what, c.target, err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
 		if ctx.Err() != nil {
-			fail(ctx.Err())
+			yield(sse.Event{}, fmt.Errorf("%s of %s: %w", what, c.target, ctx.Err()))
 		}
 	}
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
@@ -87,7 +88,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	events := bus.New(o.Host.Hostname)
 	states := state.New(o.Host.Hostname, events)
 	engine := &instance.Engine{Host: o.Host, Store: configs, Registry: drivers, Log: o.Log, Data: data.Decode, Keys: data, Environ: inherited(o.Environ)}
-	runs := executor.New(executor.Options{Host: o.Host, Env: inherited(o.Environ), Bus: events, Log: o.Log})
+	book := logbook.Open(o.Host.Paths)
+	runs := executor.New(executor.Options{
+		Host: o.Host, Env: inherited(o.Environ), Bus: events, Log: o.Log, History: historyFile(o.Host.Paths, "execs"), Outcome: outcomes(book),
+	})
 	pool := evaluate.New(evaluate.Options{Evaluator: engine, State: states, Log: o.Log})
 	discovery := discover.New(discover.Options{
 		Paths: o.Host.Paths, Loader: engine, Settings: settings{configs, o.Log}.read,
@@ -110,7 +114,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	server := httpd.New(httpd.Options{
 		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: o.Log, Tokens: tokens,
 		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
-		Monitor: objects, Executor: runs, Instances: engine, Ending: ending,
+		Monitor: objects, Executor: runs, Logs: book, Instances: engine, Ending: ending,
 	})
 	listeners := &listeners{
 		socket: o.Host.Paths.Socket(), cert: identity.Certificate, server: server, state: states, bus: events, log: o.Log,

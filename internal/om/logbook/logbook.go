@@ -3,18 +3,26 @@
 // and the console form of the same lines.
 //
 // A line is written by one call on a file opened for appending, so lines of
-// several processes never mix. The store needs no journal.
+// several processes never mix. The store needs no journal and no daemon.
+//
+//	om.log          the segment appended to
+//	om.log.000017   a closed segment; a higher number is a later one
+//	om.log.000017.idx   what its blocks hold, made by the first reader; may be missing
+//
+// A segment is renamed once, when it is closed, and never changes name again: who
+// reads or follows it while it is rotated misses nothing, and its index stays its own.
 package logbook
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -34,6 +42,16 @@ type Book struct {
 
 	mu   sync.Mutex
 	file *os.File
+	node string // in the lines of the store about itself
+	torn bool   // the last line ends in the middle
+	lost lost
+}
+
+// lost counts the lines that could not be written, until one can be.
+type lost struct {
+	lines int
+	since time.Time
+	err   error
 }
 
 // Open returns the store under the log directory of the agent. Nothing is
@@ -80,6 +98,9 @@ func (b *Book) Handler(node string, level slog.Leveler) slog.Handler {
 		}
 		return a
 	}})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.node = node
 	return h.WithAttrs([]slog.Attr{slog.String("node", node)})
 }
 
@@ -102,22 +123,66 @@ func levelWord(v slog.Value) string {
 func Tee(handlers ...slog.Handler) slog.Handler { return slog.NewMultiHandler(handlers...) }
 
 // Write appends one line. It implements [io.Writer] for the handlers; a failure
-// is that of the line only, the next one tries again.
+// is that of the line only, the next one tries again. Lines that were lost, because
+// the disk was full, are told by the first one that is written after them.
 func (b *Book) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.confess(); err != nil {
+		return 0, b.lose(err)
+	}
+	if err := b.append(line); err != nil {
+		return 0, b.lose(err)
+	}
+	return len(line), nil
+}
+
+// confess writes that lines were lost.
+func (b *Book) confess() error {
+	if b.lost.lines == 0 {
+		return nil
+	}
+	line, err := json.Marshal(struct {
+		At      time.Time `json:"at"`
+		Level   string    `json:"level"`
+		Message string    `json:"message"`
+		Node    string    `json:"node"`
+		Lost    int       `json:"lost"`
+		Since   time.Time `json:"since"`
+		Err     string    `json:"err"`
+	}{time.Now(), "warn", "lines of the log were lost", b.node, b.lost.lines, b.lost.since, b.lost.err.Error()})
+	if err == nil {
+		err = b.append(append(line, '\n'))
+	}
+	if err == nil {
+		b.lost = lost{}
+	}
+	return err
+}
+
+func (b *Book) lose(err error) error {
+	if b.lost.lines == 0 {
+		b.lost.since, b.lost.err = time.Now(), err
+	}
+	b.lost.lines++
+	return fmt.Errorf("log store: %w", err)
+}
+
+func (b *Book) append(line []byte) error {
 	if err := b.prepare(int64(len(line))); err != nil {
-		return 0, fmt.Errorf("log store: %w", err)
+		return err
+	}
+	if b.torn { // the rest of the line before will never come
+		line = append([]byte{'\n'}, line...)
 	}
 	n, err := b.file.Write(line)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}
-	return n, err
+	b.torn = err != nil && (n > 0 || b.torn)
+	return err
 }
 
-func (b *Book) name() string          { return filepath.Join(b.dir, "om.log") }
-func (b *Book) numbered(n int) string { return b.name() + "." + strconv.Itoa(n) }
 func (b *Book) open() (*os.File, error) {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil { //nolint:gosec // logs of a host are readable by its group tools
 		return nil, err
@@ -162,7 +227,7 @@ func (b *Book) prepare(more int64) error {
 	return nil
 }
 
-// rotate renames the files, unless another process just did.
+// rotate closes the segment and drops the oldest ones, unless another process just did.
 func (b *Book) rotate(full os.FileInfo) (err error) {
 	lock, err := os.OpenFile(filepath.Join(b.dir, ".om.log.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -173,13 +238,21 @@ func (b *Book) rotate(full os.FileInfo) (err error) {
 		return err
 	}
 	if current, err := os.Stat(b.name()); err == nil && os.SameFile(full, current) {
-		for n := Kept; n > 1; n-- {
-			if err := os.Rename(b.numbered(n-1), b.numbered(n)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		closed, err := b.closed()
+		if err != nil {
+			return err
+		}
+		next := 1
+		if len(closed) > 0 {
+			next = closed[len(closed)-1] + 1
+		}
+		if err := os.Rename(b.name(), b.numbered(next)); err != nil {
+			return err
+		}
+		for _, n := range closed[:max(0, len(closed)+1-Kept)] {
+			if err := b.drop(n); err != nil {
 				return err
 			}
-		}
-		if err := os.Rename(b.name(), b.numbered(1)); err != nil {
-			return err
 		}
 	}
 	return b.close()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -77,7 +78,7 @@ func TestBook(t *testing.T) {
 		}
 		a.Warn("careful", slog.Any("err", errors.New("hot")))
 
-		got, err := book.Read(logbook.Filter{Paths: []string{"a"}, SID: "s1"}, 2)
+		got, err := book.Read(logbook.Filter{}.Where("path", "a").Where("sid", "s1"), 2)
 
 		want := []logbook.Line{
 			{Level: "info", Node: "n1", Path: "a", RID: "app#1", SID: "s1", Message: "line 2"},
@@ -89,7 +90,7 @@ func TestBook(t *testing.T) {
 		if warned, err := book.Read(logbook.Filter{Level: "warn"}, 0); err != nil || len(warned) != 1 {
 			t.Errorf("lines of level warn: %v, %v, want one", warned, err)
 		}
-		if named, err := book.Read(logbook.Filter{RID: "app*"}, 0); err != nil || len(named) != 3 {
+		if named, err := book.Read(logbook.Filter{}.Where("rid", "app*"), 0); err != nil || len(named) != 3 {
 			t.Errorf("lines of app*: %v, %v, want three", named, err)
 		}
 	})
@@ -120,7 +121,7 @@ func TestBook(t *testing.T) {
 		if err != nil || len(got) != 200 {
 			t.Errorf("%d lines, %v, want 200", len(got), err)
 		}
-		if _, err := os.Stat(filepath.Join(paths.Log(), "om.log.1")); err != nil {
+		if _, err := os.Stat(filepath.Join(paths.Log(), "om.log.000001")); err != nil {
 			t.Error("nothing was rotated:", err)
 		}
 	})
@@ -133,24 +134,87 @@ func TestBook(t *testing.T) {
 		for range 20 {
 			log.Info("a line that fills a file by itself, or nearly so, with what goes around it")
 		}
-		entries, err := filepath.Glob(filepath.Join(paths.Log(), "om.log*"))
-		if err != nil || len(entries) != logbook.Kept+1 {
-			t.Errorf("files %v, %v, want %d", entries, err, logbook.Kept+1)
+		if _, err := book.Read(logbook.Filter{}, 0); err != nil { // makes the indexes
+			t.Fatal(err)
+		}
+		log.Info("one more, which closes a segment and drops another")
+		log.Info("and again")
+		segments, err := filepath.Glob(filepath.Join(paths.Log(), "om.log.*[0-9]"))
+		if err != nil || len(segments) != logbook.Kept {
+			t.Errorf("segments %v, %v, want %d", segments, err, logbook.Kept)
+		}
+		indexes, err := filepath.Glob(filepath.Join(paths.Log(), "*.idx"))
+		if err != nil || len(indexes) == 0 || len(indexes) > logbook.Kept {
+			t.Errorf("indexes %v, %v", indexes, err)
 		}
 	})
 
-	t.Run("a damaged line is passed over", func(t *testing.T) {
+	t.Run("a line that was cut short takes no other with it", func(t *testing.T) {
 		t.Parallel()
 		paths := hosttest.Paths(t)
 		book := logbook.Open(paths)
 		log := slog.New(book.Handler("n1", slog.LevelInfo))
 		log.Info("before")
-		if _, err := book.Write([]byte("{\"at\":\"20\n")); err != nil {
+		if _, err := book.Write([]byte(`{"at":"20`)); err != nil {
+			t.Fatal(err)
+		}
+		log.Info("right behind")
+		if _, err := book.Write([]byte("no line at all\n")); err != nil {
 			t.Fatal(err)
 		}
 		log.Info("after")
-		if got, err := book.Read(logbook.Filter{}, 0); err != nil || len(got) != 2 {
-			t.Errorf("read: %v, %v, want two lines", got, err)
+		if got := messages(t, book, logbook.Filter{}); !slices.Equal(got, []string{"before", "right behind", "after"}) {
+			t.Errorf("read %q", got)
 		}
 	})
+
+	t.Run("lines that could not be written are counted and told", func(t *testing.T) {
+		t.Parallel()
+		paths := hosttest.Paths(t)
+		book := logbook.Open(paths)
+		log := slog.New(book.Handler("n1", slog.LevelInfo))
+		obstacle := filepath.Join(paths.Log(), "om.log")
+		if err := os.MkdirAll(obstacle, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		log.Info("lost")
+		log.Info("lost too")
+		if err := os.Remove(obstacle); err != nil {
+			t.Fatal(err)
+		}
+		log.Info("kept")
+
+		got, err := book.Read(logbook.Filter{}, 0)
+		if err != nil || len(got) != 2 {
+			t.Fatalf("read %v, %v, want two lines", got, err)
+		}
+		if told := string(got[0].Raw); got[0].Level != "warn" || got[0].Node != "n1" || !strings.Contains(told, `"lost":2`) {
+			t.Errorf("told %s", told)
+		}
+		if got[1].Message != "kept" {
+			t.Errorf("then %q", got[1].Message)
+		}
+	})
+
+	t.Run("a filter no line can match reads nothing", func(t *testing.T) {
+		t.Parallel()
+		book := logbook.Open(hosttest.Paths(t))
+		slog.New(book.Handler("n1", slog.LevelInfo)).Info("x")
+		if got := messages(t, book, logbook.Filter{}.Where("path")); len(got) > 0 {
+			t.Errorf("read %q", got)
+		}
+	})
+}
+
+func messages(t *testing.T, book *logbook.Book, f logbook.Filter) []string {
+	t.Helper()
+	lines, err := book.Read(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, l := range lines {
+		texts = append(texts, l.Message)
+	}
+	return texts
 }

@@ -1,11 +1,10 @@
 package logbook
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
-	"path"
+	"slices"
 	"time"
 )
 
@@ -25,93 +24,87 @@ type Line struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// Filter selects lines. A zero field selects all.
-type Filter struct {
-	Paths []string // object paths as printed; any of them
-	RID   string   // glob
-	SID   string
-	EID   string
-	OID   string
-	Level string // the least severe level wanted
-	Since time.Time
+// ParseLine reads a line of a store.
+func ParseLine(data []byte) (Line, error) {
+	var l Line
+	data = bytes.TrimRight(data, "\r\n")
+	if err := json.Unmarshal(data, &l); err != nil {
+		return Line{}, err
+	}
+	l.Raw = bytes.Clone(data)
+	return l, nil
 }
 
-// Match reports whether the line is selected.
-func (f Filter) Match(l Line) bool {
-	if len(f.Paths) > 0 {
-		found := false
-		for _, p := range f.Paths {
-			found = found || p == l.Path
-		}
-		if !found {
-			return false
-		}
+// mend returns what may be a line in what is none: a disk that is full cuts a line,
+// and the next one that is written comes right after it.
+func mend(damaged []byte) []byte {
+	if at := bytes.LastIndex(damaged, []byte(`{"at":"`)); at > 0 {
+		return damaged[at:]
 	}
-	if f.RID != "" {
-		if ok, err := path.Match(f.RID, l.RID); err != nil || !ok {
-			return false
-		}
-	}
-	same := func(want, have string) bool { return want == "" || want == have }
-	return same(f.SID, l.SID) && same(f.EID, l.EID) && same(f.OID, l.OID) &&
-		severity(l.Level) >= severity(f.Level) && !l.At.Before(f.Since)
+	return nil
 }
 
-func severity(level string) int {
-	switch level {
-	case "error":
-		return 3
-	case "warn":
-		return 2
-	case "info":
-		return 1
+// lineOf reads a line, as good as it is.
+func lineOf(data []byte) (Line, bool) {
+	l, err := ParseLine(data)
+	if err != nil {
+		l, err = ParseLine(mend(data))
 	}
-	return 0
+	return l, err == nil
 }
 
 // Read returns the last lines selected, oldest first; lines <= 0 is all of them.
 // What is no line of the store (a disk filled in the middle of one) is passed over.
 func (b *Book) Read(f Filter, lines int) ([]Line, error) {
-	var found []Line
-	for n := Kept; n >= 0; n-- {
-		name := b.name()
-		if n > 0 {
-			name = b.numbered(n)
+	segments, err := b.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(segments)
+	return read(segments, f, lines)
+}
+
+// read returns the last lines of the segments.
+func read(segments []*segment, f Filter, lines int) ([]Line, error) {
+	var blocks [][]Line
+	count := 0
+	visit := func(data []byte) error {
+		found := selected(data, f)
+		blocks = append(blocks, found)
+		if count += len(found); lines > 0 && count >= lines {
+			return errEnough
 		}
-		err := eachLine(name, func(l Line) {
-			if !f.Match(l) {
-				return
-			}
-			found = append(found, l)
-			if lines > 0 && len(found) >= 2*lines {
-				found = append(found[:0:0], found[len(found)-lines:]...)
-			}
-		})
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, s := range slices.Backward(segments) {
+		if err := s.backward(f, visit); errors.Is(err, errEnough) {
+			break
+		} else if err != nil {
 			return nil, err
 		}
 	}
-	if lines > 0 && len(found) > lines {
-		found = found[len(found)-lines:]
+	slices.Reverse(blocks)
+	all := slices.Concat(blocks...)
+	if lines > 0 && len(all) > lines {
+		all = all[len(all)-lines:]
 	}
-	return found, nil
+	return all, nil
 }
 
-func eachLine(name string, visit func(Line)) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
+// selected returns the lines that f selects.
+func selected(data []byte, f Filter) []Line {
+	quick := f.quick()
+	if !quick.may(data) {
+		return nil
 	}
-	defer file.Close() //nolint:errcheck // only read
-	scanner := bufio.NewScanner(file)
-	scanner.Buffer(nil, MaxSize)
-	for scanner.Scan() {
-		var l Line
-		if json.Unmarshal(scanner.Bytes(), &l) != nil {
+	var found []Line
+	for line := range bytes.Lines(data) {
+		if !quick.may(line) {
 			continue
 		}
-		l.Raw = append(json.RawMessage(nil), scanner.Bytes()...)
-		visit(l)
+		if l, ok := lineOf(line); ok && f.Match(l) {
+			found = append(found, l)
+		}
 	}
-	return scanner.Err()
+	return found
 }

@@ -111,6 +111,10 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 		q.Filter, q.Limit = []string{filter}, 1
 		go func() {
 			for ev, err := range e.streamer.Events(reading, q) {
+				if err == nil && ev.Kind == api.Resync {
+					c.Say("%s", lost(ev))
+					continue
+				}
 				select {
 				case found <- outcome{filter, ev, err}:
 				case <-reading.Done():
@@ -146,8 +150,24 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 	return nil
 }
 
-// print prints an event: as a line for people, or in the format asked for.
+// lost says that events are missing.
+func lost(ev api.Event) string {
+	var data struct {
+		Lost uint64 `json:"lost"`
+	}
+	_ = json.Unmarshal(ev.Data, &data) // zero: how many is not known
+	return fmt.Sprintf("events were lost, %d so far: they are read more slowly than they come; --filter asks for fewer", data.Lost)
+}
+
+// print prints an event: as a line for people, or in the format asked for. That
+// events are missing is told to people apart.
 func (e *events) print(c *verb.Call, ev api.Event) error {
+	if ev.Kind == api.Resync {
+		c.Say("%s", lost(ev))
+		if !c.Structured() || e.template != "" {
+			return nil
+		}
+	}
 	if e.template != "" || c.Structured() {
 		return e.stream.Write(ev, ev)
 	}

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
@@ -27,12 +31,31 @@ type session struct {
 	Origin    string     `json:"origin"`
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Duration  string     `json:"duration"`
 	Command   string     `json:"command"`
+}
+
+func (s *sessions) Flags(f *pflag.FlagSet) {
+	s.filters(f)
+	f.StringVar(&s.query.State, "state", "", "only the sessions in this `state`: running, succeeded or failed")
+	f.Lookup("node").Usage = "as these `nodes` know them, every node by default"
+}
+
+func (s *sessions) unknown(ctx context.Context) error {
+	nodes, err := s.asked(ctx)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("session %s is no longer known on %s: it ended long enough ago to have been dropped, or nothing was submitted there",
+		s.query.SessionID, strings.Join(nodes, ", "))
 }
 
 func (s *sessions) Run(ctx context.Context, c *verb.Call) error {
 	state := s.query.State
 	s.query.State = "" // of the session, not of its runs
+	if !slices.Contains([]string{"", api.StateRunning, api.StateSucceeded, api.StateFailed}, state) {
+		return app.Usage("--state %s: a session is running, succeeded or failed", state)
+	}
 	if len(c.Args) > 0 {
 		s.query.SessionID = c.Args[0]
 	}
@@ -41,7 +64,7 @@ func (s *sessions) Run(ctx context.Context, c *verb.Call) error {
 		return hint(err)
 	}
 	if len(items) == 0 && s.query.SessionID != "" {
-		return fmt.Errorf("session %s is no longer known: it ended long enough ago to have been dropped, or submitted nothing to a daemon", s.query.SessionID)
+		return s.unknown(ctx)
 	}
 	rows := slices.DeleteFunc(fold(items), func(r session) bool { return state != "" && r.State != state })
 	return verb.Write(c, []output.Column[session]{
@@ -53,7 +76,7 @@ func (s *sessions) Run(ctx context.Context, c *verb.Call) error {
 		{Name: "OBJECTS", Value: func(s session) any { return len(s.Objects) }},
 		{Name: "ORIGIN", Value: func(s session) any { return s.Origin }},
 		{Name: "STARTED_AT", Value: func(s session) any { return when(s.StartedAt) }},
-		{Name: "DURATION", Value: func(s session) any { return span(s.StartedAt, s.EndedAt) }},
+		{Name: "DURATION", Value: func(s session) any { return s.Duration }},
 		{Name: "COMMAND", Value: func(s session) any { return s.Command }},
 	}, rows, rows)
 }
@@ -79,7 +102,7 @@ func fold(execs []api.Exec) []session {
 
 func sessionOf(id string, execs []api.Exec) session {
 	first := execs[0]
-	s := session{SessionID: id, State: api.StateSucceeded, Execs: len(execs), Origin: first.Origin, StartedAt: first.StartedAt, Command: first.Command}
+	s := session{SessionID: id, State: api.StateSucceeded, Execs: len(execs), Origin: first.Origin, StartedAt: first.StartedAt, Command: typed(first.Command)}
 	if len(execs) > 1 {
 		s.Command += " (+" + strconv.Itoa(len(execs)-1) + ")"
 	}
@@ -90,7 +113,7 @@ func sessionOf(id string, execs []api.Exec) session {
 		switch e.State {
 		case api.StateFailed:
 			s.Failed++
-		case api.StateRunning:
+		case api.StateRunning, api.StateQueued:
 			running = true
 		}
 		if e.EndedAt != nil && (s.EndedAt == nil || e.EndedAt.After(*s.EndedAt)) {
@@ -104,6 +127,7 @@ func sessionOf(id string, execs []api.Exec) session {
 	case s.Failed > 0:
 		s.State = api.StateFailed
 	}
+	s.Duration = span(s.StartedAt, s.EndedAt)
 	return s
 }
 

@@ -33,6 +33,8 @@ func (history) Orchestration(context.Context, api.WaitQuery) (api.Orchestration,
 	return api.Orchestration{}, nil
 }
 
+func (history) Kill(context.Context, api.ExecKill) ([]api.Exec, error) { return nil, nil }
+
 func (history) ExpandNodes(context.Context, string) ([]string, error) {
 	return []string{"n1", "n2"}, nil
 }

@@ -90,7 +90,7 @@ func (b *Backend) diagnose(err error, since time.Time, words io.ReaderAt) error 
 	if err == nil {
 		err = errors.New("it ended at once")
 	}
-	lines, readErr := b.Logs(logbook.Filter{Level: "error", Since: since}, 5)
+	lines, readErr := b.book().Read(logbook.Filter{Level: "error", Since: since}, 5)
 	if readErr != nil {
 		return err
 	}

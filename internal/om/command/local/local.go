@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/linux/journal"
 	"github.com/holdfast-ops/holdfast/internal/om/client"
 	"github.com/holdfast-ops/holdfast/internal/om/command/remote"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
@@ -121,6 +122,11 @@ func (b *Backend) logger(c *verb.Call) *slog.Logger {
 	if b.o.Process.Env("OSVC_NO_LOG_FILE") == "" {
 		handlers = append(handlers, b.book().Handler(b.host.Hostname, slog.LevelDebug))
 	}
+	if j := b.journal(); j.Exists() {
+		handlers = append(handlers, journal.NewHandler(j, journal.HandlerOptions{
+			Identifier: "om", Name: fieldName, Fields: []journal.Field{{Name: "NODE", Value: b.host.Hostname}},
+		}))
+	}
 	if c != nil && !c.Quiet {
 		level := slog.LevelInfo
 		if c.Debug {
@@ -135,9 +141,4 @@ func (b *Backend) logger(c *verb.Call) *slog.Logger {
 func (b *Backend) warner() *slog.Logger {
 	console := logbook.Console(b.o.Process.Streams.Err, logbook.ConsoleOptions{Level: slog.LevelWarn})
 	return slog.New(logbook.Tee(b.logger(nil).Handler(), console))
-}
-
-// Logs implements log.Reader.
-func (b *Backend) Logs(f logbook.Filter, lines int) ([]logbook.Line, error) {
-	return b.book().Read(f, lines)
 }

@@ -1,10 +1,11 @@
-// Package log declares the commands that read the log store of this node.
+// Package log declares the commands that read the logs of nodes.
 package log
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,131 +20,127 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
-	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
-// Reader reads the log store: the last lines that match, the oldest first.
-type Reader interface {
-	Logs(f logbook.Filter, lines int) ([]logbook.Line, error)
+// Query says which lines are wanted, and of which nodes.
+type Query struct {
+	logbook.Query
+
+	// Objects are those the lines are about; nil: whatever they are about.
+	Objects []object.Path
+	// Nodes is a node selector; "" is the nodes that may know, see Everywhere.
+	Nodes string
+	// Everywhere asks every node when Nodes names none: what an id names is not
+	// confined to one.
+	Everywhere bool
+	Lines      int // the last ones of each node; 0 is all of them
+	Follow     bool
 }
 
-// About tells what the lines wanted are about.
-type About func(ctx context.Context, c *verb.Call, f *logbook.Filter) error
+// Reader reads logs: the last lines, the oldest first, then, when they are
+// followed, those that come. An error that concerns one node of several is yielded last.
+type Reader interface {
+	Logs(ctx context.Context, q Query) iter.Seq2[logbook.Line, error]
+}
+
+// About tells what the lines wanted are about; false: about nothing at all.
+type About func(ctx context.Context, c *verb.Call, q *Query) (bool, error)
 
 // Verb declares a command that reads the log.
 func Verb(path, short string, args verb.Args, about About) verb.Verb {
 	return verb.Verb{
-		Path: path, Aliases: []string{"log"}, Group: "query", Args: args, Short: short,
-		New: verb.Needs(func(r Reader) verb.Runner { return &logs{reader: r, about: about} }),
+		Path: path, Aliases: []string{"log", "lo"}, Group: "query", Args: args, Short: short,
+		Long: short + ".\n\nA filter is a field of a line and its value: SID, EID, ORCHESTRATION_ID, OBJ_PATH, RID (a glob), NODE, LEVEL, " +
+			"or any other that -o json shows. A field given again is an alternative, another field is a condition more.",
+		Example: "om daemon session logs 7b9772c8-9a5e-4f7e-8c3d-3f1d3c1b8f10 --grep 'exit code'\nom node logs --follow --filter ORCHESTRATION_ID=934a42f9-b7eb-4d7e-a3ac-18347522f9f9",
+		New:     verb.Needs(func(r Reader) verb.Runner { return &logs{reader: r, about: about} }),
 	}
 }
 
 // Everything asks for every line.
-func Everything(context.Context, *verb.Call, *logbook.Filter) error { return nil }
+func Everything(context.Context, *verb.Call, *Query) (bool, error) { return true, nil }
 
 // Selected asks for the lines about the objects selected.
-func Selected(ctx context.Context, c *verb.Call, f *logbook.Filter) error {
-	paths, err := c.Objects(ctx)
-	f.Paths = names(paths)
-	return err
+func Selected(ctx context.Context, c *verb.Call, q *Query) (some bool, err error) {
+	q.Objects, err = c.Objects(ctx)
+	q.Everywhere = true
+	return len(q.Objects) > 0, err
 }
 
 // Session asks for the lines of the session named by the argument.
-func Session(_ context.Context, c *verb.Call, f *logbook.Filter) error {
-	f.SID = c.Args[0]
-	return nil
-}
+func Session(_ context.Context, c *verb.Call, q *Query) (bool, error) { return of(c, q, "SID") }
 
 // Exec asks for the lines of the run named by the argument.
-func Exec(_ context.Context, c *verb.Call, f *logbook.Filter) error {
-	f.EID = c.Args[0]
-	return nil
-}
+func Exec(_ context.Context, c *verb.Call, q *Query) (bool, error) { return of(c, q, "EID") }
 
 // Orchestration asks for the lines of the orchestration named by the argument.
-func Orchestration(_ context.Context, c *verb.Call, f *logbook.Filter) error {
-	f.OID = c.Args[0]
-	return nil
+func Orchestration(_ context.Context, c *verb.Call, q *Query) (bool, error) {
+	return of(c, q, "ORCHESTRATION_ID")
 }
 
-func names(paths []object.Path) []string {
-	list := make([]string, len(paths))
-	for i, p := range paths {
-		list[i] = p.String()
-	}
-	return list
+func of(c *verb.Call, q *Query, field string) (bool, error) {
+	q.Filter = append(q.Filter, field+"="+c.Args[0])
+	q.Everywhere = true
+	return true, nil
 }
 
 type logs struct {
 	reader  Reader
 	about   About
-	lines   int
-	follow  bool
-	grep    string
-	level   string
-	filters []string
+	query   Query
+	isLocal bool
 	stream  output.Stream[logbook.Line]
 }
 
 func (l *logs) Flags(f *pflag.FlagSet) {
-	f.IntVarP(&l.lines, "lines", "n", 50, "print the last `count` lines")
-	f.BoolVarP(&l.follow, "follow", "f", false, "then print new lines as they come")
-	f.StringVar(&l.grep, "grep", "", "only the lines holding this `text`")
-	f.StringVar(&l.level, "level", "info", "only the lines at least this severe: debug, info, warn or error")
-	f.StringArrayVar(&l.filters, "filter", nil, "only the lines having this `field`: SID, EID, ORCHESTRATION_ID, OBJ_PATH or RID, as SID=7b97...")
-	f.Bool("local", false, "")
-	f.String("node", "", "")
-	f.Lookup("local").Hidden = true
-	f.Lookup("node").Hidden = true
+	f.IntVarP(&l.query.Lines, "lines", "n", 50, "print the last `count` lines of each node, 0 for all of them")
+	f.BoolVarP(&l.query.Follow, "follow", "f", false, "then print new lines as they come")
+	f.StringVar(&l.query.Grep, "grep", "", "only the lines whose message matches this regular `expression`")
+	f.StringVar(&l.query.Level, "level", "info", "only the lines at least this severe: debug, info, warn or error")
+	f.StringArrayVar(&l.query.Filter, "filter", nil, "only the lines having this `field`, as SID=7b97...; see above")
+	f.StringVar(&l.query.Nodes, "node", "", "of these `nodes`")
+	f.BoolVar(&l.isLocal, "local", false, "of this node only")
 }
 
 func (l *logs) Run(ctx context.Context, c *verb.Call) error {
-	filter := logbook.Filter{Level: l.level}
+	q := l.query
 	if c.Debug {
-		filter.Level = "debug"
+		q.Level = "debug"
 	}
-	if err := l.about(ctx, c, &filter); err != nil {
+	some, err := l.about(ctx, c, &q)
+	if err != nil || !some {
 		return err
 	}
-	for _, w := range l.filters {
-		if err := narrow(&filter, w); err != nil {
+	switch {
+	case l.isLocal && q.Nodes != "":
+		return app.Usage("--local is this node, and --node says others: give one of them")
+	case q.Lines < 0:
+		return app.Usage("--lines %d: a number of lines, or 0 for all of them", q.Lines)
+	case l.isLocal:
+		q.Everywhere = false
+	}
+	for _, p := range q.Objects {
+		q.Paths = append(q.Paths, p.String())
+	}
+	if _, err := q.Parse(); err != nil {
+		return app.Usage("--%v", err)
+	}
+	l.stream = output.Stream[logbook.Line]{Streams: c.Streams, Format: c.Format, Columns: columns()}
+	for line, err := range l.reader.Logs(ctx, q) {
+		switch {
+		case ctx.Err() != nil:
+			return app.Ended(ctx)
+		case err != nil:
+			return err
+		}
+		if err := l.printLine(c, line); err != nil {
 			return err
 		}
 	}
-	l.stream = output.Stream[logbook.Line]{Streams: c.Streams, Format: c.Format, Columns: columns()}
-	last, err := l.print(c, filter, time.Time{}, l.lines)
-	if err != nil || !l.follow {
-		return err
-	}
-	err = retry.Until(ctx, retry.Policy{Interval: 100 * time.Millisecond}, func(context.Context) (bool, error) {
-		last, err = l.print(c, filter, last, 0)
-		return err != nil, err
-	})
-	if ctx.Err() != nil {
+	if q.Follow && ctx.Err() != nil {
 		return app.Ended(ctx)
 	}
-	return err
-}
-
-// print prints what came after a time and returns the time of the last line.
-func (l *logs) print(c *verb.Call, filter logbook.Filter, after time.Time, lines int) (time.Time, error) {
-	if !after.IsZero() {
-		filter.Since = after.Add(1)
-	}
-	found, err := l.reader.Logs(filter, lines)
-	if err != nil {
-		return after, err
-	}
-	for _, line := range found {
-		after = line.At
-		if l.grep != "" && !strings.Contains(line.Message+" "+line.Err, l.grep) {
-			continue
-		}
-		if err := l.printLine(c, line); err != nil {
-			return after, err
-		}
-	}
-	return after, nil
+	return nil
 }
 
 func columns() []output.Column[logbook.Line] {
@@ -174,10 +171,7 @@ func (l *logs) printLine(c *verb.Call, line logbook.Line) error {
 			b.WriteString(prefix + ": ")
 		}
 	}
-	b.WriteString(line.Message)
-	if line.Err != "" {
-		b.WriteString(": " + line.Err)
-	}
+	b.WriteString(line.Text())
 	b.WriteString(c.Streams.Paint(iostreams.Faint, facts(line.Raw)))
 	_, err := fmt.Fprintln(c.Streams.Out, b.String())
 	return err
@@ -230,27 +224,4 @@ func levelStyle(level string) iostreams.Style {
 	default:
 		return ""
 	}
-}
-
-func narrow(f *logbook.Filter, word string) error {
-	name, value, ok := strings.Cut(word, "=")
-	switch {
-	case !ok:
-	case name == "SID":
-		f.SID = value
-		return nil
-	case name == "EID":
-		f.EID = value
-		return nil
-	case name == "ORCHESTRATION_ID" || name == "OID":
-		f.OID = value
-		return nil
-	case name == "OBJ_PATH" || name == "PATH":
-		f.Paths = append(f.Paths, value)
-		return nil
-	case name == "RID":
-		f.RID = value
-		return nil
-	}
-	return app.Usage("--filter %s: write SID=, EID=, ORCHESTRATION_ID=, OBJ_PATH= or RID= and a value", word)
 }

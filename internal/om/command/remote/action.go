@@ -98,6 +98,12 @@ func (b *Backend) Execs(ctx context.Context, q api.ExecQuery) ([]api.Exec, error
 	return list.Items, err
 }
 
+// Kill implements daemon.Historian.
+func (b *Backend) Kill(ctx context.Context, q api.ExecKill) ([]api.Exec, error) {
+	list, err := do(ctx, b, api.DeleteDaemonExecs, q)
+	return list.Items, err
+}
+
 // Exec implements daemon.Historian.
 func (b *Backend) Exec(ctx context.Context, q api.WaitQuery) (api.Exec, error) {
 	return do(ctx, b, api.GetDaemonExec, q)

@@ -8,8 +8,9 @@
 //	             |         \-----> failed
 //	             \---------------> failed (could not run, or the daemon stops)
 //
-// What ended is remembered for a while, and forgetting is admitted, see
-// [ForgottenError].
+// What ended is remembered for a while, by the next daemon too, and forgetting is
+// admitted, see [ForgottenError]. A child that is left running when the daemon ends
+// is found again by the next one.
 package executor
 
 import (
@@ -28,8 +29,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/linux/proc"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/ledger"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
@@ -85,6 +88,11 @@ type Options struct {
 	MaxParallel int // 0 is DefaultMaxParallel
 	KeepAge     time.Duration
 	KeepCount   int
+	// History is the file that keeps what is remembered; "" keeps it in memory only.
+	History string
+	// Outcome tells, from elsewhere, how an exec ended that no daemon saw end: whether
+	// it failed and why. Nil, or known false: nobody can tell.
+	Outcome func(execID string) (reason string, failed, known bool)
 }
 
 // Executor runs jobs. Its methods are safe for concurrent use.
@@ -98,13 +106,19 @@ type Executor struct {
 	queue   queue
 	order   uint64
 	history history
+	ledger  *ledger.Ledger[saved]
 }
 
 // New returns an executor. It runs jobs as soon as they are submitted.
 func New(o Options) *Executor {
 	o.KeepAge = cmp.Or(o.KeepAge, defaultKeepAge)
 	o.KeepCount = cmp.Or(o.KeepCount, defaultKeepCount)
-	return &Executor{o: o, max: cmp.Or(o.MaxParallel, DefaultMaxParallel), history: newHistory()}
+	x := &Executor{o: o, max: cmp.Or(o.MaxParallel, DefaultMaxParallel), history: newHistory()}
+	if o.History != "" {
+		x.ledger = ledger.At[saved](o.History)
+		x.remember()
+	}
+	return x
 }
 
 // Run returns when ctx ends: then jobs in the queue are dropped, submissions are
@@ -157,6 +171,7 @@ func (x *Executor) Submit(_ context.Context, j Job) (IDs, error) {
 	t.order = x.order
 	heap.Push(&x.queue, t)
 	x.history.add(t)
+	x.save(t)
 	x.mu.Unlock()
 
 	x.dispatch()
@@ -191,11 +206,13 @@ func (x *Executor) run(t *task) {
 	}
 	x.mu.Lock()
 	t.record.State, t.record.Pid, t.record.StartedAt = Running, p.Pid(), now()
+	t.self, _ = proc.Of(p.Pid()) // zero: it has ended already
 	r := t.record
+	x.save(t)
 	x.mu.Unlock()
 	x.o.Log.Debug("exec", execAttrs(r, slog.String("command", r.Command), slog.Int("pid", r.Pid))...)
 	x.o.Bus.Publish(event.Exec{
-		Command: r.Command, Node: r.Node, Origin: r.Origin, Title: title(t.job),
+		Command: r.Command, Node: r.Node, Origin: r.Origin, Title: t.title(),
 		SessionID: r.SessionID, ExecID: r.ExecID, OrchestrationID: r.OrchestrationID, Path: r.Path,
 	})
 
@@ -222,7 +239,10 @@ func (x *Executor) release() {
 func (x *Executor) end(t *task, code int, err error) {
 	x.mu.Lock()
 	r := &t.record
-	r.EndedAt, r.ExitCode, r.Pid = now(), &code, 0
+	r.EndedAt, r.Pid, t.self = now(), 0, proc.Identity{}
+	if code != unseen {
+		r.ExitCode = &code
+	}
 	if r.State == Queued {
 		r.StartedAt = r.EndedAt
 	}
@@ -232,6 +252,8 @@ func (x *Executor) end(t *task, code int, err error) {
 	}
 	done := *r
 	x.history.prune(r.EndedAt, x.o.KeepAge, x.o.KeepCount)
+	x.save(t)
+	x.compact()
 	x.mu.Unlock()
 	close(t.ended)
 
@@ -239,13 +261,13 @@ func (x *Executor) end(t *task, code int, err error) {
 	if err != nil {
 		x.o.Log.Warn("exec failed", execAttrs(done, slog.String("command", done.Command), slog.Duration("dur", took), slog.Any("err", err))...)
 		x.o.Bus.Publish(event.ExecFailed{
-			Command: done.Command, Duration: took, Error: done.Error, Node: done.Node, Origin: done.Origin, Title: title(t.job),
+			Command: done.Command, Duration: took, Error: done.Error, Node: done.Node, Origin: done.Origin, Title: t.title(),
 			SessionID: done.SessionID, ExecID: done.ExecID, OrchestrationID: done.OrchestrationID, Path: done.Path,
 		})
 	} else {
 		x.o.Log.Debug("exec done", execAttrs(done, slog.Duration("dur", took))...)
 		x.o.Bus.Publish(event.ExecSuccess{
-			Command: done.Command, Duration: took, Node: done.Node, Origin: done.Origin, Title: title(t.job),
+			Command: done.Command, Duration: took, Node: done.Node, Origin: done.Origin, Title: t.title(),
 			SessionID: done.SessionID, ExecID: done.ExecID, OrchestrationID: done.OrchestrationID, Path: done.Path,
 		})
 	}
@@ -353,7 +375,11 @@ func (x *Executor) Kill(match func(Record) bool, sig syscall.Signal, dry bool) (
 		case dry:
 		case t.record.State == Running:
 			// The child leads its session and group, so what it started is
-			// signaled too. A child that ended this very instant is no error.
+			// signaled too. One that ended this very instant is no error, and its
+			// number may be another's already.
+			if !t.self.Alive() {
+				continue
+			}
 			if err := syscall.Kill(-t.record.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 				errs = append(errs, fmt.Errorf("send %v to exec %s: %w", sig, t.record.ExecID, err))
 				continue

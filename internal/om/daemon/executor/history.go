@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/linux/proc"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
@@ -33,7 +34,7 @@ type Record struct {
 	SessionID       string      `json:"session_id"`
 	OrchestrationID string      `json:"orchestration_id,omitempty"`
 	Node            string      `json:"node"`
-	Path            object.Path `json:"path"`
+	Path            object.Path `json:"path,omitzero"`
 	RID             string      `json:"rid,omitempty"`
 	Origin          string      `json:"origin"`
 	Command         string      `json:"command"`
@@ -42,7 +43,7 @@ type Record struct {
 	QueuedAt        time.Time   `json:"queued_at"`
 	StartedAt       time.Time   `json:"started_at,omitzero"`
 	EndedAt         time.Time   `json:"ended_at,omitzero"`
-	ExitCode        *int        `json:"exit_code,omitempty"` // 128 plus the signal, -1 when it never ran; none while running
+	ExitCode        *int        `json:"exit_code,omitempty"` // 128 plus the signal, -1 when it never ran; none while running, or when nobody saw its end
 	Error           string      `json:"error,omitempty"`
 }
 
@@ -53,7 +54,7 @@ type ForgottenError struct {
 
 // Error names what was asked for.
 func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("%s %s is no longer known on %s: it ended long ago, or before the daemon last started, or never ran there", e.What, e.ID, e.Node)
+	return fmt.Sprintf("%s %s is no longer known on %s: it ended long enough ago to have been dropped, or never ran there", e.What, e.ID, e.Node)
 }
 
 // task is a job and what became of it, guarded by the lock of the executor.
@@ -62,6 +63,8 @@ type task struct {
 	argv   []string
 	order  uint64
 	record Record
+	self   proc.Identity // of the child, while it runs
+	known  string        // title, of a task of an earlier daemon
 	ended  chan struct{}
 }
 

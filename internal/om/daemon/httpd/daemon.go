@@ -42,19 +42,24 @@ func (s *Server) postDaemonShutdown(ctx context.Context, in *api.DaemonShutdown)
 }
 
 func (s *Server) getDaemonExecs(ctx context.Context, in *api.ExecQuery) (api.ExecList, error) {
-	chosen, err := s.choose(ctx, in.Selector)
+	wanted, err := s.wanted(ctx, in)
 	if err != nil {
 		return api.ExecList{}, err
 	}
-	list := api.ExecList{Kind: "ExecList", Items: []api.Exec{}}
-	for _, r := range s.o.Executor.Records(nil) {
-		e := exec(r)
-		if equals(in.State, e.State) && equals(in.Origin, e.Origin) && equals(in.SessionID, e.SessionID) &&
-			equals(in.ExecID, e.ExecID) && equals(in.OrchestrationID, e.OrchestrationID) && chosen(r.Path) && mayFollow(ctx, r.Path) {
-			list.Items = append(list.Items, e)
-		}
+	return execs(s.o.Executor.Records(func(r executor.Record) bool { return wanted(r) && mayFollow(ctx, r.Path) })), nil
+}
+
+// wanted returns what a query selects. It is called under the lock of the
+// executor: what it needs of the rest is looked up before.
+func (s *Server) wanted(ctx context.Context, in *api.ExecQuery) (func(executor.Record) bool, error) {
+	chosen, err := s.choose(ctx, in.Selector)
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	return func(r executor.Record) bool {
+		return equals(in.State, string(r.State)) && equals(in.Origin, origin(r.Origin)) && equals(in.SessionID, r.SessionID) &&
+			equals(in.ExecID, r.ExecID) && equals(in.OrchestrationID, r.OrchestrationID) && equals(in.Rid, r.RID) && chosen(r.Path)
+	}, nil
 }
 
 func (s *Server) getDaemonExec(ctx context.Context, in *api.WaitQuery) (api.Exec, error) {
@@ -159,6 +164,14 @@ func (s *Server) choose(ctx context.Context, expr string) (func(object.Path) boo
 }
 
 func equals(wanted, got string) bool { return wanted == "" || wanted == got }
+
+func execs(records []executor.Record) api.ExecList {
+	list := api.ExecList{Kind: "ExecList", Items: make([]api.Exec, len(records))}
+	for i, r := range records {
+		list.Items[i] = exec(r)
+	}
+	return list
+}
 
 func exec(r executor.Record) api.Exec {
 	return api.Exec{

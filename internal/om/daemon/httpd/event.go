@@ -119,6 +119,8 @@ type stream struct {
 	limit int64 // 0: none
 	sent  int64
 
+	counted int64 // of those sent, the ones the limit is about
+
 	isRoot bool // sees the keys of the nodes
 }
 
@@ -133,10 +135,13 @@ func (st *stream) send(e *event.Envelope) bool {
 	limitWrites(st.w) // a long event leaves before the flush
 	err := st.out.Event(sse.Event{ID: strconv.FormatInt(st.sent, 10), Name: e.Kind, Data: e.Data()})
 	st.sent++
+	if e.Kind != api.Resync { // it is none of those asked for
+		st.counted++
+	}
 	return err == nil && !st.full()
 }
 
-func (st *stream) full() bool { return st.limit > 0 && st.sent >= st.limit }
+func (st *stream) full() bool { return st.limit > 0 && st.counted >= st.limit }
 
 // flush sends what was written. A reader that takes nothing is given up.
 func (st *stream) flush() error {

@@ -5,7 +5,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
+	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
@@ -75,7 +79,7 @@ func newFixtureAt(tb testing.TB, root string) *fixture {
 	f.server = httpd.New(httpd.Options{
 		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens, Stall: stall,
 		State: f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
-		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Ending: ending{f.deeds},
+		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Ending: ending{f.deeds},
 	})
 	socket, err := httpd.ListenSocket(f.socket)
 	if err != nil {
@@ -283,7 +287,11 @@ func (r runs) Submit(_ context.Context, j executor.Job) (executor.IDs, error) {
 	return executor.IDs{SessionID: runningID, ExecID: knownID}, nil
 }
 
-func (r runs) Records(func(executor.Record) bool) []executor.Record {
+func (r runs) Records(match func(executor.Record) bool) []executor.Record {
+	return slices.DeleteFunc(r.all(), func(known executor.Record) bool { return match != nil && !match(known) })
+}
+
+func (r runs) all() []executor.Record {
 	one := 1
 	svc1 := object.Path{Namespace: "root", Kind: "svc", Name: "svc1"}
 	return []executor.Record{
@@ -308,6 +316,20 @@ func (r runs) Wait(ctx context.Context, id string) (executor.Record, error) {
 		return known, ctx.Err()
 	}
 	return known, err
+}
+
+func (r runs) Kill(match func(executor.Record) bool, sig syscall.Signal, dry bool) ([]executor.Record, error) {
+	var hit []executor.Record
+	for _, known := range r.Records(nil) {
+		if known.State != executor.Running || !match(known) {
+			continue
+		}
+		hit = append(hit, known)
+		if !dry {
+			r.deeds.add("signal " + strconv.Itoa(int(sig)) + " to " + known.ExecID)
+		}
+	}
+	return hit, nil
 }
 
 type informer struct{ *instance.Engine }

@@ -38,6 +38,11 @@ func (s *Server) routes() {
 	handle(s, api.GetDaemonOrchestrations, s.getDaemonOrchestrations)
 	handle(s, api.GetDaemonOrchestration, s.getDaemonOrchestration)
 
+	handle(s, api.DeleteDaemonExecs, s.deleteDaemonExecs)
+	handle(s, api.GetDaemonProcesses, s.getDaemonProcesses)
+	handle(s, api.DeleteDaemonProcesses, s.deleteDaemonProcesses)
+	register(s, api.GetNodeLogs.Describe(), s.getNodeLogs)
+	register(s, api.GetInstanceLogs.Describe(), s.getInstanceLogs)
 	register(s, api.GetObjects.Describe(), s.getObjects)
 	handle(s, api.GetObjectPaths, s.getObjectPaths)
 	handle(s, api.GetObject, s.getObject)

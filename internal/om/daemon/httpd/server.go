@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,6 +26,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
@@ -64,6 +66,13 @@ type Executor interface {
 	Records(match func(executor.Record) bool) []executor.Record
 	Record(execID string) (executor.Record, error)
 	Wait(ctx context.Context, execID string) (executor.Record, error)
+	Kill(match func(executor.Record) bool, sig syscall.Signal, dry bool) ([]executor.Record, error)
+}
+
+// Logs reads the log of the node; *logbook.Book does it.
+type Logs interface {
+	Read(f logbook.Filter, lines int) ([]logbook.Line, error)
+	Follow(ctx context.Context, f logbook.Filter, lines int, emit func([]logbook.Line) error) error
 }
 
 // Informer tells what resources publish and what they can be asked;
@@ -101,6 +110,7 @@ type Options struct {
 	Executor  Executor
 	Instances Informer
 	Ending    Ending
+	Logs      Logs
 }
 
 // Server serves the API.

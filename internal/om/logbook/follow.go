@@ -1,0 +1,185 @@
+package logbook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/retry"
+)
+
+const (
+	// followEvery is how often new lines are looked for.
+	followEvery = 50 * time.Millisecond
+	// lateness is how long a closed segment may still get the line of a process
+	// that was about to write it.
+	lateness = 2 * time.Second
+	// chunk is how much is read at once.
+	chunk = 1 << 20
+)
+
+// Follow passes on the last lines selected, at once even when there are none, then
+// new ones as they come, until ctx ends, whose error it returns, or emit fails.
+func (b *Book) Follow(ctx context.Context, f Filter, lines int, emit func([]Line) error) error {
+	t := &tail{book: b, filter: f}
+	defer t.close()
+	last, err := t.begin(lines)
+	if err != nil {
+		return err
+	}
+	if err := emit(last); err != nil {
+		return err
+	}
+	return retry.Until(ctx, retry.Policy{Interval: followEvery}, func(context.Context) (bool, error) {
+		found, err := t.next()
+		if err != nil || len(found) == 0 {
+			return false, err
+		}
+		return false, emit(found)
+	})
+}
+
+// tail is where a follower is: in the segment appended to, and for a moment in
+// those that were closed since.
+type tail struct {
+	book   *Book
+	filter Filter
+	open   []*followed // the oldest first
+}
+
+type followed struct {
+	*segment
+
+	offset int64     // of the next line
+	closed time.Time // when it was found not to be appended to any more
+}
+
+func (t *tail) close() {
+	for _, s := range t.open {
+		_ = s.file.Close() // only read
+	}
+	t.open = nil
+}
+
+// begin returns the last lines and stands after them.
+func (t *tail) begin(lines int) ([]Line, error) {
+	segments, err := t.book.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { closeAll(segments) }()
+	last, err := read(segments, t.filter, lines)
+	if err != nil || len(segments) == 0 {
+		return last, err
+	}
+	newest := segments[len(segments)-1]
+	end, err := newest.whole()
+	if err != nil {
+		return nil, err
+	}
+	segments = segments[:len(segments)-1]
+	t.open = append(t.open, &followed{segment: newest, offset: end})
+	return last, nil
+}
+
+// next returns the lines that came.
+func (t *tail) next() ([]Line, error) {
+	var found []Line
+	take := func() error {
+		for _, s := range t.open {
+			lines, err := s.more(t.filter)
+			if err != nil {
+				return err
+			}
+			found = append(found, lines...)
+		}
+		return nil
+	}
+	if err := take(); err != nil {
+		return nil, err
+	}
+	rotated, err := t.advance()
+	if err == nil && rotated {
+		err = take()
+	}
+	t.open = slices.DeleteFunc(t.open, func(s *followed) bool {
+		gone := !s.closed.IsZero() && time.Since(s.closed) > lateness && s != t.open[len(t.open)-1]
+		if gone {
+			_ = s.file.Close() // only read
+		}
+		return gone
+	})
+	return found, err
+}
+
+// advance looks for the segments that came after the one that was appended to.
+func (t *tail) advance() (bool, error) {
+	info, err := os.Stat(t.book.name())
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil // being rotated, or nothing was ever written
+	case err != nil:
+		return false, err
+	}
+	if n := len(t.open); n > 0 && os.SameFile(info, t.open[n-1].info) {
+		return false, nil
+	}
+	segments, err := t.book.snapshot()
+	if err != nil {
+		return false, err
+	}
+	// What comes after the newest one known is new; all of it, when that one is gone.
+	from := 0
+	for i, s := range segments {
+		if slices.ContainsFunc(t.open, func(o *followed) bool { return os.SameFile(o.info, s.info) }) {
+			from = i + 1
+		}
+	}
+	closeAll(segments[:from])
+	for _, o := range t.open {
+		if o.closed.IsZero() {
+			o.closed = time.Now()
+		}
+	}
+	for _, s := range segments[from:] {
+		o := &followed{segment: s}
+		if !s.open {
+			o.closed = time.Now()
+		}
+		t.open = append(t.open, o)
+	}
+	return true, nil
+}
+
+// more returns the whole lines after the offset.
+func (s *followed) more(f Filter) (found []Line, err error) {
+	info, err := s.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() < s.offset {
+		s.offset = 0 // somebody truncated it
+	}
+	for size := int64(chunk); s.offset < info.Size(); {
+		data := make([]byte, min(size, info.Size()-s.offset))
+		n, err := s.file.ReadAt(data, s.offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return found, err
+		}
+		end := bytes.LastIndexByte(data[:n], '\n') + 1
+		if end == 0 {
+			if int64(n) == info.Size()-s.offset || n == 0 {
+				return found, nil // a line that is being written
+			}
+			size *= 2
+			continue
+		}
+		found = append(found, selected(data[:end], f)...)
+		s.offset += int64(end)
+	}
+	return found, nil
+}

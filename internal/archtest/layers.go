@@ -80,6 +80,7 @@ func Layers() Table {
 			{"internal/om/daemon/monitor", "internal/om/daemon/executor", "carries out what it decides"},
 			{"internal/om/daemon/reinstall", "internal/om/daemon/executor", "an install of changed keys is a job"},
 			{"internal/om/daemon/reinstall", "internal/om/daemon/executor", "an install of changed keys is a job"},
+			{"internal/om/daemon/scheduler", "internal/om/daemon/executor", "what comes due is a job"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/executor", "an instance action asked through the API is a job"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/monitor", "an orchestration asked through the API is a goal"},
 			{"internal/om/command/...", "internal/om/command/...", "one command tree"},

@@ -14,6 +14,7 @@ type InstanceAction struct {
 	StateOnly       bool     `query:"state_only" doc:"Only record the provisioned state, touch nothing."`
 	DisableRollback bool     `query:"disable_rollback" doc:"Leave what was started when a later resource fails."`
 	Confirm         bool     `query:"confirm" doc:"Confirm the tasks that ask for it."`
+	Cron            bool     `query:"cron" doc:"Run the tasks their schedule would run now, and only those."`
 	NoLock          bool     `query:"no_lock" doc:"Do not take the lock of the instance."`
 	WaitLock        string   `query:"wait_lock" doc:"Wait for the lock of the instance this long." example:"30s"`
 	Env             []string `query:"env,explode" doc:"NAME=value given to the tasks."`

@@ -108,7 +108,7 @@ type InstanceConfig struct {
 	Topology         string                    `json:"topology"`         // failover or flex
 	Priority         int                       `json:"priority"`
 	Resources        map[string]ResourceConfig `json:"resources"`
-	Schedules        []struct{}                `json:"schedules"`
+	Schedules        []ScheduleConfig          `json:"schedules"`
 	Scope            []string                  `json:"scope"` // nodes and drpnodes, in order
 	Stonith          bool                      `json:"stonith"`
 	Subsets          map[string]Subset         `json:"subsets"`

@@ -65,6 +65,7 @@ type NodeConfig struct {
 	Hooks                  []struct{}        `json:"hooks"`
 	SSHKey                 string            `json:"sshkey"`
 	PRKey                  string            `json:"prkey"`
+	Schedules              []ScheduleConfig  `json:"schedules"`
 }
 
 // NodeStats measures the load of a node.

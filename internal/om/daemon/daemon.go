@@ -34,6 +34,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/scheduler"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/reinstall"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
@@ -41,6 +42,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
@@ -105,6 +107,13 @@ func Run(ctx context.Context, o Options) (err error) {
 	files := reinstall.New(reinstall.Options{
 		Bus: events, State: states, Instances: engine, Executor: runs, Log: o.Log, Ready: discovery.Ready(),
 	})
+	schedules := scheduler.New(scheduler.Options{
+		Paths: o.Host.Paths, State: states, Bus: events, Log: o.Log, Evaluate: pool, Executor: runs, NodeJobs: nodeCommands(),
+		Inform: func(ctx context.Context, p object.Path) error {
+			_, err := engine.Info(ctx, p, instance.Request{}, true)
+			return err
+		},
+	})
 	deaths := witness.New(witness.Options{Bus: events, Evaluate: pool, Log: o.Log})
 	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
 	told := ctx // ends when this process is told to
@@ -129,6 +138,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"witness", deaths.Run},
 		{"reinstall", files.Run},
 		{"monitor", objects.Run},
+		{"scheduler", schedules.Run},
 		{"discover", discovery.Run},
 		{"load", self.measure},
 		{"settings", followMaxParallel(events, runs)},

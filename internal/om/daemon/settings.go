@@ -28,13 +28,14 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 	l, listenerErr := s.store.Listener()
 	n, nodeErr := s.store.Node()
 	labels, labelsErr := s.store.Labels()
+	schedules, schedulesErr := s.schedules()
 	if clusterErr == nil {
 		clusterErr = s.identified()
 	}
 	if clusterErr != nil { // a file that cannot be read fails them all
 		return cluster.Config{}, cluster.NodeConfig{}, clusterErr
 	}
-	if err := errors.Join(listenerErr, nodeErr, labelsErr); err != nil {
+	if err := errors.Join(listenerErr, nodeErr, labelsErr, schedulesErr); err != nil {
 		return cluster.Config{}, cluster.NodeConfig{}, fmt.Errorf("cluster and node configurations: %w", err)
 	}
 	ofCluster := cluster.Config{
@@ -45,6 +46,7 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 		Env: n.Env, Labels: labels, MaintenanceGracePeriod: n.MaintenanceGracePeriod, MaxParallel: n.MaxParallel,
 		MinAvailMemPct: n.MinAvailMemPct, MinAvailSwapPct: n.MinAvailSwapPct, ReadyPeriod: n.ReadyPeriod,
 		RejoinGracePeriod: n.RejoinGracePeriod, SplitAction: n.SplitAction, Hooks: []struct{}{}, SSHKey: n.SSHKey, PRKey: n.PRKey,
+		Schedules: schedules,
 	}
 	return ofCluster, ofNode, nil
 }

@@ -67,6 +67,14 @@ func ParseFilter(text string) (Filter, error) {
 	return f, nil
 }
 
+// Kind is the kind of events the filter selects; empty for all of them.
+func (f Filter) Kind() string { return f.kind }
+
+// Has reports whether the filter has a condition on a label.
+func (f Filter) Has(name string) bool {
+	return slices.ContainsFunc(f.labels, func(l label) bool { return l.name == name })
+}
+
 // String returns the text [ParseFilter] reads back.
 func (f Filter) String() string {
 	parts := []string{f.kind}

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ func (e *Engine) Config(p object.Path) (cluster.InstanceConfig, error) {
 	}
 	c := cluster.InstanceConfig{
 		Path: p, Nodename: e.Host.Hostname, Checksum: file.Checksum, UpdatedAt: file.ModTime,
-		Children: []string{}, Parents: []string{}, MonitorAction: []string{}, Scope: []string{}, Schedules: []struct{}{},
+		Children: []string{}, Parents: []string{}, MonitorAction: []string{}, Scope: []string{}, Schedules: jobs(p.Kind, &schema.ObjectSettings{StatusSchedule: defaultStatus}),
 		Resources: map[string]cluster.ResourceConfig{}, Subsets: map[string]cluster.Subset{},
 	}
 	l, err := e.loadFrom(e.Store, p, Request{Action: "status"})
@@ -36,13 +37,25 @@ func (e *Engine) Config(p object.Path) (cluster.InstanceConfig, error) {
 	for name, s := range l.subsets {
 		c.Subsets["subset#"+name] = cluster.Subset{Parallel: s.Parallel}
 	}
+	c.Schedules = jobs(p.Kind, l.settings)
+	monitored := false
 	for _, m := range l.resources {
+		monitored = monitored || m.Common.Monitor && !m.Common.Disable
+		c.Schedules = append(c.Schedules, m.jobs()...)
 		if m.err != nil {
 			c.Issues = append(c.Issues, strings.Split(m.err.Error(), "\n")...)
 		}
 		c.Resources[m.RID] = cluster.ResourceConfig{
 			IsDisabled: m.Common.Disable, IsMonitored: m.Common.Monitor, IsStandby: m.Common.Standby,
 			Restart: m.Common.Restart, RestartDelay: m.Common.RestartDelay,
+		}
+	}
+	if monitored && p.Kind.Runs() {
+		c.Schedules = append(c.Schedules, job(cluster.JobMonitor, "monitor_schedule", l.settings.MonitorSchedule))
+	}
+	if c.Disabled {
+		for i := range c.Schedules {
+			c.Schedules[i].Unavailable = cmp.Or(c.Schedules[i].Unavailable, "the object is disabled")
 		}
 	}
 	return c, nil

@@ -26,6 +26,7 @@ type Request struct {
 	StateOnly       bool // provision, unprovision: only set the flags
 	NoLock          bool
 	Confirm         bool          // run: answers yes to the confirmation of a task
+	Cron            bool          // run: only the tasks the schedule would run now
 	WaitLock        time.Duration // for the action in progress to end; 0 is [DefaultWaitLock], [NoWait] not at all
 	Env             []string      // added to the environment of the commands, KEY=value
 
@@ -89,6 +90,7 @@ func (r *Request) Bind(f Flags) {
 	}
 	if r.Action == Run {
 		f.BoolVar(&r.Confirm, "confirm", false, "answer yes to the confirmations of the tasks")
+		f.BoolVar(&r.Cron, "cron", false, "run the tasks their schedule would run now, and only those")
 	}
 }
 
@@ -125,6 +127,7 @@ func (r Request) Args() []string {
 	flag("leader", r.Leader)
 	flag("state-only", r.StateOnly)
 	flag("confirm", r.Confirm)
+	flag("cron", r.Cron)
 	return args
 }
 

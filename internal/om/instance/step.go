@@ -162,6 +162,12 @@ func (x *execution) run(ctx context.Context, m *member) error {
 	if !ok {
 		return nil
 	}
+	if x.request.Cron {
+		if why := x.notNow(m); why != "" {
+			m.env.Infof("not run by the schedule: %s", why)
+			return nil
+		}
+	}
 	if err := x.requireNow(ctx, m, m.Common.RunRequires); err != nil {
 		return err
 	}

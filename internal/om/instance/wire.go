@@ -14,7 +14,7 @@ func RequestOf(action Action, in api.InstanceAction) (Request, error) {
 	r := Request{
 		Action: action, RID: commaWords(in.Rid), Tag: commaWords(in.Tag), Subset: commaWords(in.Subset), To: in.To,
 		Force: in.Force, Leader: in.Leader, StateOnly: in.StateOnly, DisableRollback: in.DisableRollback,
-		Confirm: in.Confirm, NoLock: in.NoLock, Env: in.Env, Session: in.SessionID,
+		Confirm: in.Confirm, Cron: in.Cron, NoLock: in.NoLock, Env: in.Env, Session: in.SessionID,
 	}
 	if err := checkText(in); err != nil {
 		return r, err

@@ -16,7 +16,7 @@ import (
 type subject struct {
 	next    func(s schedule.Schedule, after, last time.Time, r schedule.Random) time.Time
 	allowed func(s schedule.Schedule, now, last time.Time) bool
-	due     func(s schedule.Schedule, since, now, last time.Time, r schedule.Random) (bool, time.Time)
+	due     func(s schedule.Schedule, planned, now, last time.Time, r schedule.Random) (bool, time.Time)
 }
 
 func real() subject {
@@ -75,7 +75,8 @@ func laws() []law {
 		{"it is neither lost nor made twice when a clock is set", steps, func() subject {
 			m := real()
 			m.due = func(s schedule.Schedule, _, now, last time.Time, r schedule.Random) (bool, time.Time) {
-				return s.Due(now, now, last, r)
+				next := s.Next(now, last, r)
+				return next.Equal(now), next
 			}
 			return m
 		}()},
@@ -269,19 +270,24 @@ func steps(p subject, q question) error {
 	base := time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC)
 	runs := map[int]int{}
 	var offset time.Duration
-	var last time.Time
-	since := base
+	var last, former time.Time
+	planned := p.next(at(q.of), base, last, q.r)
 	for step := range 24 * 12 * len(q.steps) {
 		elapsed := time.Duration(step) * 5 * time.Minute
 		if elapsed%Day == 12*time.Hour {
 			offset += q.steps[elapsed/Day]
 		}
 		now := base.Add(elapsed + offset)
-		if run, _ := p.due(at(q.of), since, now, last, q.r); run {
+		if now.Before(former) {
+			planned = p.next(at(q.of), now, last, q.r)
+		}
+		var run bool
+		if run, planned = p.due(at(q.of), planned, now, last, q.r); run {
 			runs[now.YearDay()]++
 			last = now
+			planned = p.next(at(q.of), now, last, q.r)
 		}
-		since = now
+		former = now
 	}
 	for day := base.YearDay(); day < base.YearDay()+len(q.steps)-1; day++ {
 		if runs[day] != 1 {

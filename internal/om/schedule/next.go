@@ -71,6 +71,9 @@ func (s Schedule) around(t time.Time, excluding bool, f func(window) bool) bool 
 // excluded tells whether t is in a range that is excluded, and the latest end of
 // those it is in.
 func (s Schedule) excluded(t time.Time) (until time.Time, out bool) {
+	if !s.excludes() {
+		return time.Time{}, false
+	}
 	s.around(t, true, func(w window) bool {
 		if out = true; w.end.After(until) {
 			until = w.end
@@ -241,19 +244,16 @@ func (s Schedule) Late(now, due time.Time) bool {
 	return now.Sub(due) <= Grace || s.around(now, false, func(w window) bool { return w.has(due) })
 }
 
-// Due tells what to do at an instant, everything up to an earlier one having been
-// looked after: whether to run now, and else when to look again, the zero time for
-// never. It is [Schedule.Next] for who cannot be there at each instant.
-func (s Schedule) Due(since, now, last time.Time, r Random) (run bool, next time.Time) {
-	if since.After(now) || since.IsZero() {
-		since = now // the clock was set back
+// Due tells what to do at an instant about a run planned by [Schedule.Next]:
+// whether it begins now, late or not, and else when to look again, the zero time
+// for never. Who finds that the last run is another one than it was plans again,
+// and so does who finds the clock set back.
+func (s Schedule) Due(planned, now, last time.Time, r Random) (run bool, next time.Time) {
+	if planned.IsZero() || planned.After(now) {
+		return false, planned
 	}
-	next = s.Next(since.In(now.Location()), last, r)
-	if next.IsZero() || next.After(now) {
-		return false, next
-	}
-	if s.Late(now, next) {
-		return true, next
+	if s.Late(now, planned) {
+		return true, planned
 	}
 	next = s.Next(now, last, r)
 	return next.Equal(now), next

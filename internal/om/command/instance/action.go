@@ -194,6 +194,7 @@ func (a *act) Flags(f *pflag.FlagSet) {
 	}
 	if a.confirms {
 		f.BoolVar(&a.action.Confirm, "confirm", false, "answer yes to the confirmations of the tasks")
+		f.BoolVar(&a.action.Cron, "cron", false, "run the tasks their schedule would run now, and only those")
 	}
 	if !a.localOnly {
 		f.StringVar(&a.nodes, "node", "", "act on these `nodes` through their daemons, on this one by default")

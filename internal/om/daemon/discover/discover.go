@@ -49,10 +49,8 @@ type Loader interface {
 	Config(p object.Path) (cluster.InstanceConfig, error)
 }
 
-// Watcher keeps instances evaluated; *evaluate.Pool is one.
-type Watcher interface {
-	Watch(p object.Path, monitored bool)
-	Forget(p object.Path)
+// Evaluator evaluates instances, soon; *evaluate.Pool is one.
+type Evaluator interface {
 	Request(p object.Path)
 }
 
@@ -63,7 +61,7 @@ type Options struct {
 	Settings func() (cluster.Config, cluster.NodeConfig, error) // of cluster.conf and node.conf
 	State    *state.State
 	Bus      *bus.Bus
-	Evaluate Watcher
+	Evaluate Evaluator
 	Log      *slog.Logger
 }
 
@@ -170,7 +168,7 @@ func (d *Discovery) read(p object.Path) error {
 		return nil
 	}
 	d.o.State.SetInstanceConfig(p, d.o.State.Node(), config)
-	d.o.Evaluate.Watch(p, monitored(config))
+	d.o.Evaluate.Request(p)
 	return nil
 }
 
@@ -186,7 +184,6 @@ func (d *Discovery) removed(p object.Path, k *known, file string) {
 }
 
 func (d *Discovery) forget(p object.Path) {
-	d.o.Evaluate.Forget(p)
 	d.o.State.DeleteInstance(p, d.o.State.Node())
 }
 
@@ -204,15 +201,6 @@ func (d *Discovery) issue(p object.Path, at time.Time, err error) {
 	config.Issues = []string{err.Error()}
 	d.o.State.SetInstanceConfig(p, node, config)
 	d.o.Evaluate.Request(p)
-}
-
-func monitored(c cluster.InstanceConfig) bool {
-	for _, r := range c.Resources {
-		if r.IsMonitored {
-			return true
-		}
-	}
-	return false
 }
 
 // same reports whether two looks at a file saw the same one: a commit replaces

@@ -61,20 +61,7 @@ func (l *logged) String() string {
 
 type watcher struct {
 	mu        sync.Mutex
-	watched   map[object.Path]bool
 	requested map[object.Path]int
-}
-
-func (w *watcher) Watch(p object.Path, _ bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.watched[p] = true
-}
-
-func (w *watcher) Forget(p object.Path) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.watched, p)
 }
 
 func (w *watcher) Request(p object.Path) {
@@ -106,7 +93,7 @@ func newBench(t *testing.T) *bench {
 	events := bus.New("n1")
 	b := &bench{t: t, paths: host.Paths{Root: t.TempDir()}, state: state.New("n1", events), events: events.Subscribe("test", nil)}
 	b.log = &logged{}
-	b.watcher.watched, b.watcher.requested = map[object.Path]bool{}, map[object.Path]int{}
+	b.watcher.requested = map[object.Path]int{}
 	b.Discovery = discover.New(discover.Options{
 		Paths: b.paths, Loader: b, Settings: b.settings, State: b.state, Bus: events, Evaluate: &b.watcher, Log: slog.New(slog.NewTextHandler(b.log, nil)),
 	})

@@ -2,9 +2,8 @@
 // itself: no process is started for it.
 //
 // A pool of workers evaluates what was requested, one evaluation at a time per
-// instance: requests made meanwhile are one more evaluation. Each instance is
-// also evaluated periodically, the whole of it every ten minutes and its
-// monitored resources every minute, at moments spread over the period.
+// instance: requests made meanwhile are one more evaluation. The scheduler requests
+// those that are made periodically.
 package evaluate
 
 import (
@@ -27,9 +26,7 @@ import (
 
 // Defaults of [Options].
 const (
-	defaultStatusEvery  = 10 * time.Minute
-	defaultMonitorEvery = time.Minute
-	defaultTimeout      = 2 * time.Minute
+	defaultTimeout = 2 * time.Minute
 )
 
 // Evaluator evaluates the status of a local instance; *instance.Engine is one.
@@ -39,25 +36,21 @@ type Evaluator interface {
 
 // Options are what a pool works with.
 type Options struct {
-	Evaluator    Evaluator
-	State        *state.State
-	Log          *slog.Logger
-	Workers      int           // 0: four per processor, so that slow drivers do not hold up the others
-	StatusEvery  time.Duration // 0: ten minutes
-	MonitorEvery time.Duration // 0: one minute
-	Timeout      time.Duration // of one evaluation; 0: two minutes
+	Evaluator Evaluator
+	State     *state.State
+	Log       *slog.Logger
+	Workers   int           // 0: four per processor, so that slow drivers do not hold up the others
+	Timeout   time.Duration // of one evaluation; 0: two minutes
 }
 
 // Pool evaluates instances. Its methods are safe for concurrent use.
 type Pool struct {
 	o    Options
 	work chan struct{} // one token per waiting path, at most
-	wake chan struct{} // the timetable changed
 
 	mu      sync.Mutex
 	jobs    map[object.Path]*job
 	waiting []object.Path // first come
-	times   timetable
 }
 
 // job is what is known of the evaluations of an instance.
@@ -73,13 +66,8 @@ type job struct {
 // New returns a pool. Nothing is evaluated before [Pool.Run].
 func New(o Options) *Pool {
 	o.Workers = cmp.Or(o.Workers, 4*runtime.GOMAXPROCS(0))
-	o.StatusEvery = cmp.Or(o.StatusEvery, defaultStatusEvery)
-	o.MonitorEvery = cmp.Or(o.MonitorEvery, defaultMonitorEvery)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
-	return &Pool{
-		o: o, jobs: map[object.Path]*job{}, wake: make(chan struct{}, 1),
-		work: make(chan struct{}, o.Workers), times: newTimetable(),
-	}
+	return &Pool{o: o, jobs: map[object.Path]*job{}, work: make(chan struct{}, o.Workers)}
 }
 
 // Run evaluates until ctx ends.
@@ -88,12 +76,14 @@ func (p *Pool) Run(ctx context.Context) error {
 	for range p.o.Workers {
 		g.Go(func() error { p.serve(ctx); return nil })
 	}
-	g.Go(func() error { p.tick(ctx); return nil })
 	return g.Wait()
 }
 
 // Request asks for an evaluation of the whole instance, soon.
 func (p *Pool) Request(path object.Path) { p.request(path, false, nil) }
+
+// RequestMonitored asks for an evaluation of the monitored resources, soon.
+func (p *Pool) RequestMonitored(path object.Path) { p.request(path, true, nil) }
 
 // Evaluate asks for an evaluation that begins after the call, and calls done
 // once its result is in the view. The function must not wait. It is not called
@@ -118,29 +108,6 @@ func (p *Pool) Busy(path object.Path) bool {
 	defer p.mu.Unlock()
 	j := p.jobs[path]
 	return j != nil && (j.queued || j.running)
-}
-
-// Watch evaluates the instance now and periodically, until [Pool.Forget].
-func (p *Pool) Watch(path object.Path, monitored bool) {
-	p.mu.Lock()
-	p.times.set(path, time.Now(), p.o.StatusEvery, when(monitored, p.o.MonitorEvery, 0))
-	p.mu.Unlock()
-	p.poke()
-	p.Request(path)
-}
-
-// Forget ends the periodic evaluation of an instance that is gone.
-func (p *Pool) Forget(path object.Path) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.times.remove(path)
-}
-
-func when(c bool, d, otherwise time.Duration) time.Duration {
-	if c {
-		return d
-	}
-	return otherwise
 }
 
 func (p *Pool) request(path object.Path, monitored bool, done func(error)) {

@@ -167,44 +167,26 @@ func TestAwaitSeesAnEvaluationThatBeganAfterIt(t *testing.T) {
 	})
 }
 
-func TestInstancesAreEvaluatedPeriodically(t *testing.T) {
+func TestTheMonitoredResourcesAloneUnlessMoreIsAskedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(time.Millisecond)
+		e := newEngine(time.Second)
 		p, _ := run(t, e, evaluate.Options{}, "a", "b")
-		p.Watch(svc("a"), true)
-		p.Watch(svc("b"), false)
+		p.RequestMonitored(svc("a"))
+		synctest.Wait()
+		p.RequestMonitored(svc("a"))
+		p.RequestMonitored(svc("b"))
+		synctest.Wait()
+		p.Request(svc("b"))
+		p.RequestMonitored(svc("b"))
 
-		pass(time.Hour) // virtual
+		pass(time.Minute) // virtual
 
-		if full, monitored := e.count(svc("a")); full < 5 || full > 8 || monitored < 50 || monitored > 61 {
-			t.Errorf("a: %d evaluations, %d of the monitored resources in an hour", full, monitored)
+		if full, monitored := e.count(svc("a")); full != 0 || monitored != 2 {
+			t.Errorf("a: %d evaluations, %d of the monitored resources", full, monitored)
 		}
-		if full, monitored := e.count(svc("b")); full < 5 || full > 8 || monitored != 0 {
-			t.Errorf("b: %d evaluations, %d of the monitored resources in an hour", full, monitored)
-		}
-		p.Forget(svc("a"))
-		before, _ := e.count(svc("a"))
-		pass(time.Hour) // virtual
-		if after, _ := e.count(svc("a")); after != before {
-			t.Errorf("evaluated %d times after it was forgotten", after-before)
-		}
-	})
-}
-
-func TestWatchingAgainDoesNotMultiplyEvaluations(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(time.Millisecond)
-		p, _ := run(t, e, evaluate.Options{}, "a")
-		for range 50 {
-			p.Watch(svc("a"), true)
-		}
-		pass(time.Second) // virtual
-		before, _ := e.count(svc("a"))
-		pass(time.Hour) // virtual
-		if full, monitored := e.count(svc("a")); full-before > 8 || monitored > 61 {
-			t.Errorf("%d evaluations, %d of the monitored resources in an hour", full-before, monitored)
+		if full, monitored := e.count(svc("b")); full != 1 || monitored != 1 {
+			t.Errorf("b: %d evaluations, %d of the monitored resources", full, monitored)
 		}
 	})
 }

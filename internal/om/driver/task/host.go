@@ -8,16 +8,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 	"github.com/holdfast-ops/holdfast/internal/om/resource/process"
+	"github.com/holdfast-ops/holdfast/internal/om/resource/stamp"
 	"github.com/holdfast-ops/holdfast/internal/om/schedule"
 )
 
@@ -37,7 +40,7 @@ type task struct {
 
 	command, onError, stop string
 	check, retcodes        string
-	schedule               string
+	schedule, on           string
 	snooze, runTimeout     time.Duration
 	logs, confirmation     bool
 	maxParallel            int
@@ -55,8 +58,33 @@ func (t *task) Keywords(k *keyword.Table) {
 	k.Bool(&t.confirmation, "confirmation", "Refuses to run unless the person who asks confirms it, with --confirm. A task that asks for it never runs on a schedule.")
 	k.Int(&t.maxParallel, "max_parallel", "How many runs of the task may go on at the same time.").AtLeast(1).Default("1").Scopable().Eg("2")
 	k.String(&t.schedule, "schedule", "When the task runs by itself.").Check(schedule.Check).HeadName("run_schedule").Scopable().Eg("04:00-06:00@120m mon-fri")
+	k.String(&t.on, "on", "The events the task runs on, whatever its schedule: Kind,label=value,.field=value items separated by blanks. Those of other namespaces are never among them. It runs where its schedule would have it run, and once for the events that come while it runs; two runs are five seconds apart at least.").Check(checkEvents).Scopable().Eg("FileInstalled,rid=fs#1")
 	k.Duration(&t.snooze, "snooze", "How long the schedule leaves the task alone after a failed run.").Scopable().Eg("10m")
 	t.Settings.Keywords(k)
+}
+
+// checkEvents is the rule of lists of events.
+func checkEvents(text string) error {
+	for word := range strings.FieldsSeq(text) {
+		if _, err := event.ParseFilter(word); err != nil {
+			return err
+		}
+		if word[0] == ',' {
+			return fmt.Errorf("%q: no kind of event before the conditions: write it as FileInstalled,rid=fs#1", word)
+		}
+	}
+	return nil
+}
+
+// Jobs implements [resource.Scheduled].
+func (t *task) Jobs() []resource.Job {
+	job := resource.Job{
+		Action: "run", Option: "schedule", Schedule: t.schedule, On: t.on, MaxParallel: t.maxParallel, Snooze: t.snooze,
+	}
+	if t.confirmation {
+		job.Unavailable = "it asks for a confirmation"
+	}
+	return []resource.Job{job}
 }
 
 // lastRun is what is kept of the last run.
@@ -121,6 +149,7 @@ func (t *task) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, done()) }()
 
 	at := time.Now()
+	t.stamped(t.stamps().Mark(t.job(), at))
 	runErr := t.execute(ctx)
 	code := 0
 	var exit *host.ExitError
@@ -129,6 +158,9 @@ func (t *task) Run(ctx context.Context) (err error) {
 		code = exit.Code
 	case runErr != nil:
 		code = -1
+	}
+	if runErr == nil {
+		t.stamped(t.stamps().Succeed(t.job(), at))
 	}
 	if err := t.keep(lastRun{ExitCode: code, At: at, SessionID: t.env.Session}); err != nil {
 		runErr = errors.Join(runErr, fmt.Errorf("record the run: %w", err))
@@ -139,6 +171,18 @@ func (t *task) Run(ctx context.Context) (err error) {
 		}
 	}
 	return runErr
+}
+
+// stamps are those of the instance, whose state directory has that of the resource.
+func (t *task) stamps() stamp.Stamps { return stamp.In(filepath.Dir(t.env.StateDir)) }
+
+func (t *task) job() string { return stamp.Job("run", t.env.RID) }
+
+// stamped tells that a stamp could not be written, which fails no run.
+func (t *task) stamped(err error) {
+	if err != nil {
+		t.env.Warnf("%s: the schedule may run the task again too early", err)
+	}
 }
 
 func (t *task) execute(ctx context.Context) error {
@@ -162,6 +206,7 @@ func (t *task) keep(r lastRun) error {
 }
 
 var (
-	_ resource.Runner   = (*task)(nil)
-	_ resource.Executor = (*task)(nil)
+	_ resource.Runner    = (*task)(nil)
+	_ resource.Executor  = (*task)(nil)
+	_ resource.Scheduled = (*task)(nil)
 )

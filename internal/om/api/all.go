@@ -18,6 +18,7 @@ func All() []Endpoint {
 
 		GetObjects, GetObjectPaths, GetObject, GetObjectResourceInfo,
 		GetObjectConfig, PatchObjectConfig, GetObjectConfigFile, PostObjectConfigFile, PutObjectConfigFile, GetObjectConfigKeywords,
+		GetObjectData, PatchObjectData, GetObjectDataKey, PostObjectDataKey, PutObjectDataKey, DeleteObjectDataKey, GetObjectDataKeys,
 		PostObjectActionStart, PostObjectActionStop, PostObjectActionRestart, PostObjectActionFreeze, PostObjectActionUnfreeze,
 		PostObjectActionProvision, PostObjectActionUnprovision, PostObjectActionPurge, PostObjectActionDelete, PostObjectActionAbort,
 

@@ -4,7 +4,7 @@
 //
 // How an input struct travels: fields tagged path, query (",explode" repeats the
 // parameter) and header go there, a field named Body is the JSON body, a field
-// named RawBody the body as is. How an output struct travels: fields tagged
+// named RawBody the body as is, which may be empty when it is tagged required:"false". How an output struct travels: fields tagged
 // header go there, a field named RawBody is the body as is, else the struct
 // itself is the JSON body; an empty struct has none.
 //

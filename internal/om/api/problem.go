@@ -14,6 +14,7 @@ type Problem struct { //nolint:errname // the name RFC 9457 gives it
 const (
 	TypeNoInstance  = "instance-not-found"   // the object exists, not on that node
 	TypeUnsupported = "action-not-supported" // objects of that kind have no such action
+	TypeNoKey       = "key-not-found"        // the object exists, and has no such key
 )
 
 // NewProblem returns the refusal of status for the reason detail.
@@ -36,7 +37,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 // ExitCode returns the exit code of a command ended by this refusal: 2 when
-// the object does not exist, 3 when its instance does not, 4 when the action does
+// the object, or its key, does not exist, 3 when its instance does not, 4 when the action does
 // not, else 1.
 func (p *Problem) ExitCode() int {
 	switch {
@@ -44,7 +45,7 @@ func (p *Problem) ExitCode() int {
 		return 3
 	case p.Type == TypeUnsupported:
 		return 4
-	case p.Status == http.StatusNotFound:
+	case p.Status == http.StatusNotFound, p.Type == TypeNoKey:
 		return 2
 	}
 	return 1

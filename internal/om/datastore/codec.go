@@ -122,13 +122,14 @@ func (d *Data) keyring() (k keyring, err error) {
 }
 
 // open opens what one of the keys sealed, and tells whether it is the current one.
+// An empty value is not nil: to an encoder that would be no value.
 func (k keyring) open(box, associated []byte) (value []byte, current bool, err error) {
 	if value, err = secret.Open(k.current, box, associated); err == nil {
-		return value, true, nil
+		return append([]byte{}, value...), true, nil
 	}
 	for _, key := range k.former {
 		if value, formerErr := secret.Open(key, box, associated); formerErr == nil {
-			return value, false, nil
+			return append([]byte{}, value...), false, nil
 		}
 	}
 	return nil, false, fmt.Errorf("%w: the cluster secret changed, or the value comes from another object or key", err)

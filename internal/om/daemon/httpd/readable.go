@@ -79,7 +79,7 @@ func isSecret(p object.Path, section, option string) bool {
 	option, _, _ = strings.Cut(option, "@")
 	switch p.Kind {
 	case object.KindCcfg:
-		return section == "cluster" && strings.EqualFold(option, "secret")
+		return section == "cluster" && (strings.EqualFold(option, "secret") || strings.EqualFold(option, "former_secrets"))
 	case object.KindSec, object.KindUsr:
 		return section == "data"
 	case object.KindSvc, object.KindVol, object.KindCfg, object.KindNscfg:

@@ -67,7 +67,12 @@ func register[In any](s *Server, d api.Description, h func(context.Context, *In)
 		panic("operation " + d.ID + " has two handlers")
 	}
 	s.handled[d.ID] = true
-	huma.Register(s.api, s.operation(d), func(ctx context.Context, in *In) (*huma.StreamResponse, error) {
+	op := s.operation(d)
+	if field, ok := d.In.FieldByName(rawBody); ok && field.Tag.Get("required") == "false" {
+		op.RequestBody = &huma.RequestBody{}
+		defer func() { op.RequestBody.Required = false }() // huma shares it, and requires any body
+	}
+	huma.Register(s.api, op, func(ctx context.Context, in *In) (*huma.StreamResponse, error) {
 		b, err := h(ctx, in)
 		if err != nil {
 			return nil, s.problem(ctx, d, err)

@@ -54,6 +54,14 @@ func (s *Server) routes() {
 	handle(s, api.PutObjectConfigFile, s.putObjectConfigFile)
 	handle(s, api.GetObjectConfigKeywords, s.getObjectConfigKeywords)
 
+	handle(s, api.GetObjectData, s.getObjectData)
+	handle(s, api.PatchObjectData, s.patchObjectData)
+	handle(s, api.GetObjectDataKey, s.getObjectDataKey)
+	handle(s, api.PostObjectDataKey, s.postObjectDataKey)
+	handle(s, api.PutObjectDataKey, s.putObjectDataKey)
+	handle(s, api.DeleteObjectDataKey, s.deleteObjectDataKey)
+	handle(s, api.GetObjectDataKeys, s.getObjectDataKeys)
+
 	s.goal(api.PostObjectActionStart, "started")
 	s.goal(api.PostObjectActionStop, "stopped")
 	s.goal(api.PostObjectActionFreeze, "frozen")

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/om/command"
 	"github.com/holdfast-ops/holdfast/internal/om/command/remote"
+	"github.com/holdfast-ops/holdfast/internal/om/tui"
 )
 
 // version is set by the linker.
@@ -16,5 +17,7 @@ func main() { app.Main("ox", root) }
 
 func root(p app.Process) *cobra.Command {
 	p.Version = version
-	return command.New("ox", "Manage a cluster from elsewhere", remote.New(p.Env)).Root(p)
+	tree := command.New("ox", "Manage a cluster from elsewhere", remote.New(p), tui.Verb)
+	tree.Alone = tui.Name
+	return tree.Root(p)
 }

@@ -49,13 +49,13 @@ func Layers() Table {
 			}},
 			{Name: "doers", Packages: []string{
 				"internal/om/store", "internal/om/datastore", "internal/om/logbook", "internal/om/ledger", "internal/om/driver/...",
-				"internal/om/instance", "internal/om/auth", "internal/om/client", "internal/om/acme", "internal/om/renewal/...",
+				"internal/om/instance", "internal/om/auth", "internal/om/client", "internal/om/station", "internal/om/acme", "internal/om/renewal/...",
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
 				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",
 				"internal/krops/run", "internal/krops/kube", "internal/krops/helm", "internal/krops/engine/...", "internal/krops/kind",
 				"internal/krops/artifact/...", "internal/krops/sops", "internal/krops/github", "internal/krops/move", "internal/krops/sweep/...",
 			}},
-			{Name: "assembly", Packages: []string{"internal/om/daemon/...", "internal/om/command/...", "internal/koc", "internal/krops/site", "internal/krops"}},
+			{Name: "assembly", Packages: []string{"internal/om/daemon/...", "internal/om/command/...", "internal/om/tui", "internal/koc", "internal/krops/site", "internal/krops"}},
 			{Name: "main", Packages: []string{"cmd/..."}},
 		},
 		Beside: []Edge{
@@ -82,6 +82,7 @@ func Layers() Table {
 			{"internal/om/daemon/httpd", "internal/om/daemon/executor", "an instance action asked through the API is a job"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/monitor", "an orchestration asked through the API is a goal"},
 			{"internal/om/command/...", "internal/om/command/...", "one command tree"},
+			{"internal/om/tui", "internal/om/command/...", "the terminal interface is a command, and draws what others print"},
 			{"internal/krops/config", "internal/secret", "a token is among the settings"},
 			{"internal/krops/config", "github.com/pelletier/go-toml/v2/...", "the configuration is TOML, and reading a text acts on nothing"},
 			{"internal/krops/helm", "internal/krops/kube", "a release lives on a cluster"},

@@ -25,6 +25,12 @@ func (p Paths) Shm() string { return p.at("/dev/shm/opensvc", "shm") }
 // Socket is the unix socket of the daemon.
 func (p Paths) Socket() string { return filepath.Join(p.Var(), "lsnr", "http.sock") }
 
+// UserSocket is the unix socket of the daemon for local accounts and sidecars: the
+// daemon sees who connects. It is below a directory that may be mounted alone.
+func (p Paths) UserSocket() string {
+	return filepath.Join(p.at("/run/opensvc-ux", "ux"), "http.sock")
+}
+
 // Pid is the file holding the process id of the daemon.
 func (p Paths) Pid() string { return filepath.Join(p.Var(), "osvcd.pid") }
 

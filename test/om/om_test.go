@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/command/remote"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
+	"github.com/holdfast-ops/holdfast/internal/om/tui"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +39,9 @@ func om(p app.Process) *cobra.Command {
 
 func ox(p app.Process) *cobra.Command {
 	p.Version = "test"
-	return command.New("ox", "Manage a cluster from elsewhere", remote.New(p.Env)).Root(p)
+	tree := command.New("ox", "Manage a cluster from elsewhere", remote.New(p), tui.Verb)
+	tree.Alone = tui.Name
+	return tree.Root(p)
 }
 
 func serve(ctx context.Context, d local.Daemon) error {

@@ -33,6 +33,9 @@ type system struct {
 	before  *term.State
 }
 
+// System is the terminal behind the standard streams.
+func System(s *iostreams.Streams) Terminal { return newSystem(s) }
+
 func newSystem(s *iostreams.Streams) *system {
 	t := &system{width: s.Width}
 	if f, ok := s.In.(*os.File); ok && s.InTTY {

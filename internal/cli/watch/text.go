@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode"
@@ -59,6 +60,20 @@ func expand(line string) string {
 		column += Width(piece)
 	}
 	return b.String()
+}
+
+// Pieces are the characters of a text as a terminal may be given them, each with
+// the columns it takes: what moves the cursor is made visible, colours are dropped.
+func Pieces(text string) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for text != "" {
+			var p piece
+			p, text = next(text)
+			if !p.colour && !yield(p.text, p.width) {
+				return
+			}
+		}
+	}
 }
 
 // Width is the number of columns the text takes on the screen of a watch.

@@ -28,6 +28,22 @@ type Options struct {
 	Token    secret.String // bearer token, with Server
 	CA       []byte        // PEM certificates of the authorities trusted, with Server; nil: those of the host
 	Insecure bool          // do not verify the certificate of Server
+
+	// Credential gives tokens that are renewed, in place of Token.
+	Credential Credential
+	// Certificate is shown to Server, for a user who is known by it.
+	Certificate *tls.Certificate
+	// User and Password identify the caller, to get a token. They are sent to
+	// Server with each request.
+	User     string
+	Password secret.String
+}
+
+// Credential gives the token of a request.
+type Credential interface {
+	// Token returns the token to send. refused is the one that was not taken,
+	// zero at first: the answer is another one, or an error that says what to do.
+	Token(ctx context.Context, refused secret.String) (secret.String, error)
 }
 
 // DefaultPort is the port of the listener when none is given.
@@ -42,7 +58,11 @@ type Client struct {
 	http   *http.Client
 	base   string // scheme and authority of the URLs
 	target string // for errors
-	token  secret.String
+
+	token      secret.String
+	credential Credential // nil: token, if any
+	user       string
+	password   secret.String
 
 	patience, pulse time.Duration // of a daemon of this host; see their constants
 }
@@ -71,12 +91,19 @@ func New(o Options) (*Client, error) {
 			return nil, errors.New("certificate authority: no PEM certificate in it")
 		}
 	}
+	if o.Certificate != nil {
+		tlsConfig.Certificates = []tls.Certificate{*o.Certificate}
+	}
+	// A link that is gone is noticed in half a minute, a stream of events that is
+	// silent included.
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 	return &Client{
 		http: &http.Client{Transport: &http.Transport{
 			TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
-			DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			DialContext: dialer.DialContext,
 		}},
-		base: base.String(), target: base.Host, token: o.Token,
+		base: base.String(), target: base.Host,
+		token: o.Token, credential: o.Credential, user: o.User, password: o.Password,
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/secret"
 )
 
 // maxAnswer bounds what is read of an answer: beyond, the other end is no agent.
@@ -38,19 +39,45 @@ func Do[In, Out any](ctx context.Context, c *Client, op api.Operation[In, Out], 
 	return out, nil
 }
 
+// send sends a request, again when the token it carried was refused and there is
+// another one.
 func (c *Client) send(ctx context.Context, d api.Description, in any, accept string) (*http.Response, error) {
 	r, err := encode(d.Path, in)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", d.Method, d.Path, err)
 	}
+	if c.credential == nil {
+		return c.sendWith(ctx, d, r, accept, c.token)
+	}
+	token, err := c.credential.Token(ctx, secret.String{})
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.sendWith(ctx, d, r, accept, token)
+	if err != nil || response.StatusCode != http.StatusUnauthorized {
+		return response, err
+	}
+	if err := response.Body.Close(); err != nil {
+		return nil, c.wrapTransport(err)
+	}
+	if token, err = c.credential.Token(ctx, token); err != nil {
+		return nil, err
+	}
+	return c.sendWith(ctx, d, r, accept, token)
+}
+
+func (c *Client) sendWith(ctx context.Context, d api.Description, r *request, accept string, token secret.String) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, d.Method, c.base+r.url(), r.body())
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", d.Method, d.Path, err)
 	}
-	request.Header = r.header
+	request.Header = r.header.Clone()
 	request.Header.Set("Accept", accept)
-	if token := c.token.Reveal(); token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+	switch {
+	case !token.IsZero():
+		request.Header.Set("Authorization", "Bearer "+token.Reveal())
+	case c.user != "":
+		request.SetBasicAuth(c.user, c.password.Reveal())
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -29,6 +29,7 @@ type Tree struct {
 	Short      string
 	Subsystems []Subsystem
 	Verbs      []verb.Verb       // found at the root
+	Alone      string            // the command of a line that names none; "" is the help
 	Topics     map[string]string // what the words between a subsystem and a verb gather
 	Backend    verb.Backend
 }
@@ -47,7 +48,8 @@ type Explainer interface{ Explain(err error) error }
 // that command only.
 func (t Tree) Root(p app.Process) *cobra.Command {
 	b := t.builder(p)
-	args := Rewrite(t.words(b.root.PersistentFlags()), helpLast(p.Args))
+	known := t.words(b.root.PersistentFlags())
+	args := Rewrite(known, t.opened(known, helpLast(p.Args)))
 	b.line = append([]string{t.Name}, p.Args...)
 	b.addRoot(func(s Subsystem) bool { return slices.Contains(args, s.Name) })
 	b.root.SetArgs(args)

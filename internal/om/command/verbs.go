@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/om/command/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/command/configure"
+	"github.com/holdfast-ops/holdfast/internal/om/command/contexts"
 	"github.com/holdfast-ops/holdfast/internal/om/command/daemon"
 	"github.com/holdfast-ops/holdfast/internal/om/command/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/command/log"
@@ -32,6 +33,10 @@ func New(name, short string, backend verb.Backend, own ...verb.Verb) Tree {
 		Subsystem{Name: "cluster", Short: "Act on the cluster", Verbs: cluster.Verbs()},
 		Subsystem{Name: "daemon", Short: "Act on the daemon, and see what it does", Verbs: daemonVerbs()},
 	)
+	// A program without contexts leaves the word to an object of that name.
+	if _, ok := backend.(contexts.Keeper); ok {
+		t.Subsystems = append(t.Subsystems, Subsystem{Name: "context", Short: "Say which clusters there are, and who you are for them", Verbs: contexts.Verbs()})
+	}
 	return t
 }
 

@@ -103,7 +103,7 @@ func (b *Backend) EditConfig(ctx context.Context, c *verb.Call, p object.Path, r
 }
 
 func (b *Backend) editDraft(ctx context.Context, c *verb.Call, draft *store.Draft) (configure.Outcome, error) {
-	argv, err := b.editor()
+	argv, err := remote.EditorCommand(b.o.Process.Env)
 	if err != nil {
 		return configure.Outcome{}, err
 	}
@@ -112,19 +112,6 @@ func (b *Backend) editDraft(ctx context.Context, c *verb.Call, draft *store.Draf
 		return configure.Outcome{}, fmt.Errorf("edit %s: %w", draft.Path, err)
 	}
 	return outcome(b.store().Commit(ctx, draft))
-}
-
-func (b *Backend) editor() ([]string, error) {
-	for _, name := range []string{"VISUAL", "EDITOR"} {
-		if text := b.o.Process.Env(name); text != "" {
-			argv, err := config.ParseShlex(text)
-			if err != nil || len(argv) == 0 {
-				return nil, fmt.Errorf("%s=%s is no command: %w", name, text, err)
-			}
-			return argv, nil
-		}
-	}
-	return []string{"vi"}, nil
 }
 
 // DiscardEdit implements configure.Editor.

@@ -17,16 +17,7 @@ import (
 
 // ConfigFile implements configure.Reader.
 func (b *Backend) ConfigFile(ctx context.Context, p object.Path) (configure.File, error) {
-	var file api.ConfigFile
-	var err error
-	switch {
-	case p.IsZero():
-		file, err = do(ctx, b, api.GetNodeConfigFile, b.there())
-	case p == object.Cluster():
-		file, err = do(ctx, b, api.GetClusterConfigFile, api.None{})
-	default:
-		file, err = do(ctx, b, api.GetObjectConfigFile, api.Named(p))
-	}
+	file, err := b.configFile(ctx, p)
 	if err != nil {
 		return configure.File{}, err
 	}

@@ -89,7 +89,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	timer := time.NewTimer(0) // the first look is at what changed before
+	sweepAt := time.Now() // the first look is at what changed before
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -99,27 +100,28 @@ func (f *Follower) Run(ctx context.Context) error {
 			f.events.Take()
 			clear(f.tries)
 			clear(f.later)
-			timer.Reset(coalesce)
+			sweepAt = time.Now().Add(coalesce)
 		case p := <-f.ended:
 			delete(f.running, p)
 			f.again(p)
 		case <-timer.C:
+			sweepAt = time.Time{}
 			f.sweep(ctx)
 		}
-		if next, ok := f.next(); ok {
+		if next := f.next(sweepAt); !next.IsZero() {
 			timer.Reset(time.Until(next))
 		}
 	}
 }
 
-// next is when a failed install is tried again.
-func (f *Follower) next() (next time.Time, ok bool) {
+// next is when there is something to do: to look at all, or to try again.
+func (f *Follower) next(next time.Time) time.Time {
 	for _, at := range f.later {
-		if !ok || at.Before(next) {
-			next, ok = at, true
+		if next.IsZero() || at.Before(next) {
+			next = at
 		}
 	}
-	return next, ok
+	return next
 }
 
 func (f *Follower) sweep(ctx context.Context) {

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/command/contexts"
 	"github.com/holdfast-ops/holdfast/internal/om/command/daemon"
 	"github.com/holdfast-ops/holdfast/internal/om/command/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/command/key"
 	"github.com/holdfast-ops/holdfast/internal/om/command/log"
 	"github.com/holdfast-ops/holdfast/internal/om/command/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/command/node"
@@ -58,6 +59,7 @@ func objectVerbs() []verb.Verb {
 	verbs = append(verbs, instance.Actions()...)
 	verbs = append(verbs, instance.Resources()...)
 	verbs = append(verbs, configure.Verbs(selected)...)
+	verbs = append(verbs, key.Verbs()...)
 	return append(verbs, log.Verb("logs", "Print the log of the objects", verb.Args{}, log.Selected))
 }
 
@@ -117,6 +119,8 @@ func topics() map[string]string {
 	return map[string]string{
 		"instance":      "Act on the instances of this node, now",
 		"config":        "Read and change configurations",
+		"key":           "Read and change the keys of configuration maps, secrets and users",
+		"secret":        "Change what the nodes of the cluster share",
 		"resource":      "Look at the resources of instances",
 		"exec":          "Look at the runs of the daemon",
 		"session":       "Look at the submitted commands",

@@ -142,6 +142,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"discover", discovery.Run},
 		{"load", self.measure},
 		{"settings", followMaxParallel(events, runs)},
+		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain}.run},
 		{"lock", process.watch},
 	}
 	outer := []part{{"socket", listeners.serveSocket}, {"listener", listeners.serveTLS}, {"keeper", keeper.run}}

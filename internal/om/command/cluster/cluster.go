@@ -17,6 +17,7 @@ import (
 // Verbs returns the commands on the cluster.
 func Verbs() []verb.Verb {
 	return append(configure.Verbs(this),
+		rotate,
 		verb.Verb{
 			Path: "status", Selects: true, Group: "query", Short: "Show the state of the cluster",
 			Long: "Show the state of the cluster: the same as the monitor. -o json gives everything there is to know.",

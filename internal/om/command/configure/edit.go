@@ -6,7 +6,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
+	"github.com/holdfast-ops/holdfast/internal/om/command/key"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
 // edit opens configurations in the editor of the user.
@@ -15,11 +17,14 @@ type edit struct {
 	editor  Editor
 	recover bool
 	discard bool
+	key     string
 }
 
 func (e *edit) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&e.recover, "recover", false, "open again what an earlier edit could not commit")
 	f.BoolVar(&e.discard, "discard", false, "drop what an earlier edit could not commit")
+	f.StringVar(&e.key, "key", "", "")
+	f.Lookup("key").Hidden = true
 }
 
 func (e *edit) Run(ctx context.Context, c *verb.Call) error {
@@ -29,6 +34,9 @@ func (e *edit) Run(ctx context.Context, c *verb.Call) error {
 	paths, err := e.target(ctx, c)
 	if err != nil {
 		return err
+	}
+	if e.key != "" { // a former spelling of key edit
+		return e.editKey(ctx, c, paths)
 	}
 	for _, p := range paths {
 		if e.discard {
@@ -42,6 +50,19 @@ func (e *edit) Run(ctx context.Context, c *verb.Call) error {
 			return err
 		}
 		if err := tell(c, outcome); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *edit) editKey(ctx context.Context, c *verb.Call, paths []object.Path) error {
+	editor, ok := c.Backend.(key.Editor)
+	if !ok || e.discard || e.recover {
+		return app.Usage("--key: edit a key with key edit --name %s", e.key)
+	}
+	for _, p := range paths {
+		if err := key.Edit(ctx, c, editor, p, e.key); err != nil {
 			return err
 		}
 	}

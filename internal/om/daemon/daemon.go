@@ -102,7 +102,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	objects := monitor.New(monitor.Options{
 		Paths: o.Host.Paths, Runner: o.Host.Runner, State: states, Bus: events, Log: o.Log,
 		Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine, Locks: engine,
-		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot,
+		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot, History: historyFile(o.Host.Paths, "orchestrations"),
 	})
 	files := reinstall.New(reinstall.Options{
 		Bus: events, State: states, Instances: engine, Executor: runs, Log: o.Log, Ready: discovery.Ready(),

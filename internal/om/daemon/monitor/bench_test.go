@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +108,7 @@ func start(t *testing.T, w *world, b *bus.Bus) *bench {
 	x.Monitor = monitor.New(monitor.Options{
 		Paths: host.Paths{Root: w.root}, Runner: w, State: w.state, Bus: b, Log: slog.New(slog.DiscardHandler),
 		Executor: w, Evaluate: w, Discover: w, Flags: w, Locks: w, Power: power{w}, BootID: "b1",
+		History: filepath.Join(w.root, "orchestrations"),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	x.stop = cancel

@@ -3,12 +3,15 @@ package monitor
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/ledger"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
 // How much of what ended is remembered.
@@ -24,7 +27,7 @@ const Running = "running"
 // Orchestration is what is remembered of a goal.
 type Orchestration struct {
 	ID           string      `json:"id"`
-	Path         object.Path `json:"path"`
+	Path         object.Path `json:"path,omitzero"`
 	GlobalExpect string      `json:"global_expect"`
 	AcceptedBy   string      `json:"accepted_by"`
 	State        string      `json:"state"` // running, succeeded, failed or aborted
@@ -34,8 +37,11 @@ type Orchestration struct {
 }
 
 // history holds the orchestrations by id. What has not ended is never forgotten.
+// The next daemon knows of them, too.
 type history struct {
-	node string
+	node   string
+	log    *slog.Logger
+	ledger *ledger.Ledger[Orchestration]
 
 	mu  sync.Mutex
 	all map[string]*entry
@@ -46,13 +52,63 @@ type entry struct {
 	ended chan struct{}
 }
 
-func newHistory(node string) *history { return &history{node: node, all: map[string]*entry{}} }
+// interrupted is how an orchestration ended that its daemon did not see to the end:
+// the goal was its own, and went with it.
+const interrupted = "the daemon ended before it did; what had been started went on"
+
+func newHistory(o Options) *history {
+	h := &history{node: o.State.Node(), log: o.Log, all: map[string]*entry{}}
+	if o.History == "" {
+		return h
+	}
+	h.ledger = ledger.At[Orchestration](o.History)
+	known, err := h.ledger.Load()
+	if err != nil {
+		h.log.Warn("the history of orchestrations is not known", slog.Any("err", err))
+	}
+	ended := make(chan struct{})
+	close(ended)
+	for _, old := range known { // the last word about each counts
+		if old.State == Running {
+			old.State, old.Reason, old.EndedAt = orchestrate.Failed, interrupted, now()
+		}
+		h.all[old.ID] = &entry{Orchestration: old, ended: ended}
+	}
+	h.prune(now())
+	if h.ledger.Lines() > 0 {
+		h.rewrite()
+	}
+	return h
+}
+
+// save appends an orchestration to the ledger, which is rewritten once most of it is
+// of the past.
+func (h *history) save(e *entry) {
+	if err := h.ledger.Append(e.Orchestration); err != nil {
+		h.log.Warn("the next daemon will not know of this orchestration", slog.String("object", e.Path.String()), slog.String("oid", e.ID), slog.Any("err", err))
+	}
+	if h.ledger.Lines() > 3*(len(h.all)+keepCount) {
+		h.rewrite()
+	}
+}
+
+func (h *history) rewrite() {
+	all := make([]Orchestration, 0, len(h.all))
+	for _, e := range h.all {
+		all = append(all, e.Orchestration)
+	}
+	if err := h.ledger.Rewrite(all); err != nil {
+		h.log.Warn("the history of orchestrations is not rewritten", slog.Any("err", err))
+	}
+}
 
 func (h *history) begin(o Orchestration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	o.State = Running
-	h.all[o.ID] = &entry{Orchestration: o, ended: make(chan struct{})}
+	e := &entry{Orchestration: o, ended: make(chan struct{})}
+	h.all[o.ID] = e
+	h.save(e)
 }
 
 func (h *history) end(id, how, why string, at time.Time) {
@@ -64,6 +120,7 @@ func (h *history) end(id, how, why string, at time.Time) {
 	}
 	e.State, e.Reason, e.EndedAt = how, why, at
 	close(e.ended)
+	h.save(e)
 	h.prune(at)
 }
 

@@ -81,6 +81,7 @@ type Options struct {
 	Power    Power           // nil: monitor actions never take the node down
 	Ready    <-chan struct{} // closed once the disk was read; nil: it was
 	BootID   string          // of the running kernel; empty: boots are not followed
+	History  string          // file that keeps the orchestrations; empty: they are kept in memory only
 }
 
 // Monitor watches over the local instances. Its methods are safe for concurrent use.
@@ -125,7 +126,7 @@ type watched struct {
 // events from here on.
 func New(o Options) *Monitor {
 	m := &Monitor{
-		o: o, self: o.State.Node(), ended: make(chan struct{}), history: newHistory(o.State.Node()),
+		o: o, self: o.State.Node(), ended: make(chan struct{}), history: newHistory(o),
 		instances: map[object.Path]*watched{}, related: map[object.Path]map[object.Path]bool{}, dirty: map[object.Path]bool{},
 	}
 	m.mail.c = make(chan struct{}, 1)

@@ -507,6 +507,38 @@ func TestWhatEndedIsForgottenInTheEnd(t *testing.T) {
 	})
 }
 
+func TestTheNextDaemonKnowsTheOrchestrationsOfThisOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, events := newWorld(t, "a")
+		first := start(t, w, events)
+		done := first.ask(t, "a", orchestrate.Frozen)
+		w.actFor(time.Hour)
+		running, err := first.Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Started})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second) // virtual
+		first.stop()
+		<-first.ended
+
+		next := start(t, w, events)
+
+		o, err := next.Orchestration(done.ID)
+		if diff := cmp.Diff(done, o); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+		o, err = next.Wait(t.Context(), running)
+		if err != nil || o.State != orchestrate.Failed || !strings.Contains(o.Reason, "the daemon ended") || o.EndedAt.IsZero() {
+			t.Errorf("%+v, %v", o, err)
+		}
+		pass(48 * time.Hour) // virtual
+		if all := next.Orchestrations(); len(all) != 0 {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

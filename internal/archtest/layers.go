@@ -80,6 +80,7 @@ func Layers() Table {
 			{"internal/om/daemon/reinstall", "internal/om/daemon/executor", "an install of changed keys is a job"},
 			{"internal/om/daemon/scheduler", "internal/om/daemon/executor", "what comes due is a job"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/executor", "an instance action asked through the API is a job"},
+			{"internal/om/daemon/httpd", "internal/om/daemon/logs", "the log is turned up, and listened to, through the API"},
 			{"internal/om/daemon/httpd", "internal/om/daemon/monitor", "an orchestration asked through the API is a goal"},
 			{"internal/om/command/...", "internal/om/command/...", "one command tree"},
 			{"internal/om/tui", "internal/om/command/...", "the terminal interface is a command, and draws what others print"},

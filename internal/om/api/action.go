@@ -87,6 +87,10 @@ var PostInstanceActionStatus = action("Status", "status", rbac.NeedOperator,
 var PostInstanceActionInfo = action("Info", "info", rbac.NeedOperator,
 	"Ask the resources of the instance for the keys they publish again.")
 
+// PostInstanceActionPushResourceInfo is the old name of [PostInstanceActionInfo].
+var PostInstanceActionPushResourceInfo = action("PushResourceInfo", "push/resource/info", rbac.NeedOperator,
+	"Old name of the action info. Ask the resources of the instance for the keys they publish again.")
+
 func action(id, verb string, need rbac.Need, doc string) Operation[InstanceAction, InstanceActionAccepted] {
 	return Operation[InstanceAction, InstanceActionAccepted]{
 		ID: "PostInstanceAction" + id, Method: "POST", Path: instancePath + "/action/" + verb, Tag: "instance action",

@@ -6,13 +6,16 @@ func All() []Endpoint {
 		GetAuthInfo, GetHealth, GetOpenAPI, GetAuthWhoAmI, PostAuthToken,
 
 		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords,
-		PostClusterActionFreeze, PostClusterActionUnfreeze,
+		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
 
 		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers,
 		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords,
-		PostPeerActionFreeze, PostPeerActionUnfreeze,
+		PostPeerActionFreeze, PostPeerActionUnfreeze, PostPeerActionDrain, PostPeerActionAbort, PostNodeActionClear,
+		GetNodeMetrics, GetPools, GetPoolVolumes, GetNetworks, GetNetworkIP,
 
 		GetDaemonEvents, PostDaemonStop, PostDaemonRestart, PostDaemonShutdown,
+		PostDaemonLogControl, PostDaemonAudit,
+		PostDaemonListenerStart, PostDaemonListenerStop, PostDaemonListenerRestart, PostDaemonListenerLogControl,
 		GetDaemonExecs, GetDaemonExec, GetDaemonOrchestrations, GetDaemonOrchestration,
 		DeleteDaemonExecs, GetDaemonProcesses, DeleteDaemonProcesses, GetNodeLogs, GetInstanceLogs,
 
@@ -21,11 +24,12 @@ func All() []Endpoint {
 		GetObjectData, PatchObjectData, GetObjectDataKey, PostObjectDataKey, PutObjectDataKey, DeleteObjectDataKey, GetObjectDataKeys,
 		PostObjectActionStart, PostObjectActionStop, PostObjectActionRestart, PostObjectActionFreeze, PostObjectActionUnfreeze,
 		PostObjectActionProvision, PostObjectActionUnprovision, PostObjectActionPurge, PostObjectActionDelete, PostObjectActionAbort,
+		PostSvcDisable, PostSvcEnable,
 
 		GetInstances, GetInstance, GetResources, GetInstanceConfigFile, GetInstanceResourceInfo, PostInstanceClear,
 		PostInstanceActionStart, PostInstanceActionStop, PostInstanceActionRestart, PostInstanceActionShutdown, PostInstanceActionBoot,
 		PostInstanceActionStartStandby, PostInstanceActionProvision, PostInstanceActionUnprovision, PostInstanceActionRun,
-		PostInstanceActionFreeze, PostInstanceActionUnfreeze, PostInstanceActionDelete, PostInstanceActionStatus, PostInstanceActionInfo,
+		PostInstanceActionFreeze, PostInstanceActionUnfreeze, PostInstanceActionDelete, PostInstanceActionStatus, PostInstanceActionInfo, PostInstanceActionPushResourceInfo,
 		PostInstanceProgress, PostInstanceStatus, PostInstanceInstalled,
 	}
 }

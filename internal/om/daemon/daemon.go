@@ -33,17 +33,18 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/evaluate"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
-	"github.com/holdfast-ops/holdfast/internal/om/daemon/scheduler"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/reinstall"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/scheduler"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/witness"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
-	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
@@ -69,6 +70,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, process.release()) }()
 
+	control := logs.New(o.Log.Handler())
+	o.Log = control.Logger("daemon")
 	drivers := all.Registry()
 	configs := store.New(o.Host, drivers.Sections)
 	data := datastore.New(configs)
@@ -92,15 +95,15 @@ func Run(ctx context.Context, o Options) (err error) {
 	engine := &instance.Engine{Host: o.Host, Store: configs, Registry: drivers, Log: o.Log, Data: data.Decode, Keys: data, Environ: inherited(o.Environ)}
 	book := logbook.Open(o.Host.Paths)
 	runs := executor.New(executor.Options{
-		Host: o.Host, Env: inherited(o.Environ), Bus: events, Log: o.Log, History: historyFile(o.Host.Paths, "execs"), Outcome: outcomes(book),
+		Host: o.Host, Env: inherited(o.Environ), Bus: events, Log: control.Logger("executor"), History: historyFile(o.Host.Paths, "execs"), Outcome: outcomes(book),
 	})
-	pool := evaluate.New(evaluate.Options{Evaluator: engine, State: states, Log: o.Log})
+	pool := evaluate.New(evaluate.Options{Evaluator: engine, State: states, Log: control.Logger("evaluate")})
 	discovery := discover.New(discover.Options{
 		Paths: o.Host.Paths, Loader: engine, Settings: settings{configs, o.Log}.read,
-		State: states, Bus: events, Evaluate: pool, Log: o.Log,
+		State: states, Bus: events, Evaluate: pool, Log: control.Logger("discover"),
 	})
 	objects := monitor.New(monitor.Options{
-		Paths: o.Host.Paths, Runner: o.Host.Runner, State: states, Bus: events, Log: o.Log,
+		Paths: o.Host.Paths, Runner: o.Host.Runner, State: states, Bus: events, Log: control.Logger("monitor"),
 		Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine, Locks: engine,
 		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot, History: historyFile(o.Host.Paths, "orchestrations"),
 	})
@@ -120,15 +123,18 @@ func Run(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ending := &ending{cancel: cancel, node: self, state: states, executor: runs, log: o.Log}
+	drains := newDrainer(self, runs, ending, o.Log)
+	listeners := &listeners{
+		socket: o.Host.Paths.Socket(), cert: identity.Certificate, state: states, bus: events, log: control.Logger("listener"),
+		tried: make(chan struct{}), asked: make(chan struct{}, 1),
+	}
 	server := httpd.New(httpd.Options{
-		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: o.Log, Tokens: tokens,
+		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: control.Logger("api"), Tokens: tokens,
 		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Logs: book, Instances: engine, Ending: ending,
+		Nodes: drains, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 	})
-	listeners := &listeners{
-		socket: o.Host.Paths.Socket(), cert: identity.Certificate, server: server, state: states, bus: events, log: o.Log,
-		tried: make(chan struct{}),
-	}
+	listeners.server = server
 	keeper := &keeper{socket: o.Host.Paths.Socket(), version: o.Version, bus: events, log: o.Log, ready: o.Ready, began: began}
 
 	self.start(cluster.NodeStatus{Agent: o.Version, API: api.Version, Compat: compat, IsLeader: true})
@@ -141,6 +147,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"scheduler", schedules.Run},
 		{"discover", discovery.Run},
 		{"load", self.measure},
+		{"drain", drains.run},
 		{"settings", followMaxParallel(events, runs)},
 		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain}.run},
 		{"lock", process.watch},

@@ -24,6 +24,7 @@ type ending struct {
 	node     *node
 	state    *state.State
 	executor *executor.Executor
+	drains   *drainer // ends when the node shuts down
 	log      *slog.Logger
 	restarts atomic.Bool
 }
@@ -60,10 +61,13 @@ func (e *ending) again(told context.Context) bool {
 // Meanwhile the node starts nothing.
 func (e *ending) Shutdown(ctx context.Context) error {
 	e.log.Info("daemon shutdown")
+	if e.drains != nil {
+		e.drains.giveWay(ctx)
+	}
 	e.node.set("shutting")
 	var unread []error
 	for _, kind := range []object.Kind{object.KindSvc, object.KindVol} {
-		broken, err := e.shutdownInstances(ctx, kind)
+		broken, err := e.shutdownInstances(ctx, kind, "")
 		unread = append(unread, broken)
 		if err != nil {
 			e.node.set("idle")
@@ -77,12 +81,12 @@ func (e *ending) Shutdown(ctx context.Context) error {
 // shutdownInstances stops the instances of a kind. Those whose configuration
 // cannot be evaluated are told apart, whatever their stop says: it may not know
 // what to stop.
-func (e *ending) shutdownInstances(ctx context.Context, kind object.Kind) (broken, err error) {
+func (e *ending) shutdownInstances(ctx context.Context, kind object.Kind, orchestration string) (broken, err error) {
 	paths := e.instances(kind)
 	ids := make([]string, len(paths))
 	for i, p := range paths {
 		submitted, err := e.executor.Submit(ctx, executor.Job{
-			Path: p, Args: []string{"instance", string(instance.Shutdown)}, Origin: executor.OriginMonitor,
+			Path: p, Args: []string{"instance", string(instance.Shutdown)}, Origin: executor.OriginMonitor, OrchestrationID: orchestration,
 		})
 		if err != nil {
 			return broken, err

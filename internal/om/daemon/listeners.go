@@ -28,6 +28,57 @@ type listeners struct {
 	log    *slog.Logger
 	tried  chan struct{} // closed once it is known whether the network is listened to
 	once   sync.Once
+
+	asked chan struct{} // the listener is started, stopped or restarted
+
+	mu      sync.Mutex
+	stopped bool // by hand
+}
+
+var _ httpd.Listeners = (*listeners)(nil)
+
+// Start implements [httpd.Listeners].
+func (l *listeners) Start(string) error {
+	if l.ask(false) {
+		l.wake()
+	}
+	return nil
+}
+
+// Stop implements [httpd.Listeners].
+func (l *listeners) Stop(string) error {
+	if l.ask(true) {
+		l.wake()
+	}
+	return nil
+}
+
+// Restart implements [httpd.Listeners].
+func (l *listeners) Restart(string) error {
+	l.ask(false)
+	l.wake()
+	return nil
+}
+
+// ask says whether the listener is to be stopped, and whether that is another wish.
+func (l *listeners) ask(stopped bool) (changed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed, l.stopped = l.stopped != stopped, stopped
+	return changed
+}
+
+func (l *listeners) wake() {
+	select {
+	case l.asked <- struct{}{}:
+	default: // it is about to look
+	}
+}
+
+func (l *listeners) isStopped() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stopped
 }
 
 // serveSocket serves the unix socket. A daemon that has none is of no use. Who
@@ -56,6 +107,14 @@ func (l *listeners) serveTLS(ctx context.Context) error {
 	defer changes.Close()
 	for ctx.Err() == nil {
 		config := l.state.View().Config.Listener
+		if l.isStopped() {
+			l.publish(cluster.Listener{State: cluster.ListenerStopped, Addr: config.Addr, Port: strconv.Itoa(config.Port)})
+			select {
+			case <-l.asked:
+			case <-ctx.Done():
+			}
+			continue
+		}
 		serving, cancel := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func() { done <- l.serveOn(serving, config) }()
@@ -81,6 +140,8 @@ func (l *listeners) untilOther(ctx context.Context, config cluster.ListenerConfi
 		case err := <-done:
 			done <- nil
 			return err
+		case <-l.asked:
+			return nil
 		case <-changes.C():
 			changes.Take()
 			if l.state.View().Config.Listener != config {

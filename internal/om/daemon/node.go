@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -31,10 +32,16 @@ func (n *node) start(status cluster.NodeStatus) {
 
 // set publishes the state of the monitor of the node.
 func (n *node) set(monitor string) {
+	n.publish(cluster.NodeMonitor{State: monitor})
+}
+
+// publish publishes what the node does, and is expected to do: nothing, unless v
+// says so.
+func (n *node) publish(v cluster.NodeMonitor) {
 	now := time.Now()
-	n.state.SetNodeMonitor(n.name, cluster.NodeMonitor{
-		State: monitor, StateUpdatedAt: now, GlobalExpect: "none", LocalExpect: "none", UpdatedAt: now,
-	})
+	v.GlobalExpect, v.LocalExpect = cmp.Or(v.GlobalExpect, "none"), cmp.Or(v.LocalExpect, "none")
+	v.StateUpdatedAt, v.UpdatedAt = now, now
+	n.state.SetNodeMonitor(n.name, v)
 }
 
 // measure publishes the load of the node, now and every minute.

@@ -96,9 +96,11 @@ func (s *Server) actions() {
 	handle(s, api.PostInstanceActionStatus, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
 		return s.run(ctx, in, executor.Job{Args: []string{"instance", "status", "--refresh"}})
 	})
-	handle(s, api.PostInstanceActionInfo, func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
+	info := func(ctx context.Context, in *api.InstanceAction) (api.InstanceActionAccepted, error) {
 		return s.run(ctx, in, executor.Job{Args: []string{"instance", "info", "--refresh"}})
-	})
+	}
+	handle(s, api.PostInstanceActionInfo, info)
+	handle(s, api.PostInstanceActionPushResourceInfo, info)
 }
 
 // act submits an action, unless it is known to be refused.

@@ -24,6 +24,7 @@ type contextKey int
 const (
 	peerKey contextKey = iota
 	principalKey
+	fieldsKey
 )
 
 // peer is what a connection says of the one who opened it.
@@ -56,7 +57,7 @@ func mayRead(ctx context.Context, namespace string) bool {
 // ServeHTTP finds out who calls, then serves the operation. What is no operation
 // is only told to those who are known.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("OM-Served-By", s.o.Node)
+	w.Header().Set(servedBy, s.o.Node)
 	s.limitReads(w, r)
 	if tooLarge(r) {
 		refuse(w, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send long parameters in a body", headerLimit)))
@@ -115,7 +116,7 @@ func (s *Server) authorize(c huma.Context, next func(huma.Context)) {
 		return
 	}
 	if node := c.Param("nodename"); node != "" && node != api.Localhost && node != s.o.Node {
-		writeProblem(c, api.NewProblem(http.StatusNotFound, "node "+node+" is not known here: this is "+s.o.Node))
+		s.proxy.pass(c, node)
 		return
 	}
 	next(c)

@@ -166,6 +166,9 @@ func target(d api.Description, kind, name string) string {
 	if d.ID == api.GetDaemonEvents.ID {
 		p += "?limit=1&replay=true"
 	}
+	if d.ID == api.PostDaemonAudit.ID {
+		p += "?sub=nosuch"
+	}
 	return p
 }
 

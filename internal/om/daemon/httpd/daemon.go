@@ -57,7 +57,7 @@ func (s *Server) wanted(ctx context.Context, in *api.ExecQuery) (func(executor.R
 		return nil, err
 	}
 	return func(r executor.Record) bool {
-		return equals(in.State, string(r.State)) && equals(in.Origin, origin(r.Origin)) && equals(in.SessionID, r.SessionID) &&
+		return equals(in.State, string(r.State)) && equals(in.Origin, origin(r)) && equals(in.SessionID, r.SessionID) &&
 			equals(in.ExecID, r.ExecID) && equals(in.OrchestrationID, r.OrchestrationID) && equals(in.Rid, r.RID) && chosen(r.Path)
 	}, nil
 }
@@ -79,7 +79,7 @@ func (s *Server) getDaemonOrchestrations(ctx context.Context, in *api.Orchestrat
 		return api.OrchestrationList{}, err
 	}
 	list := api.OrchestrationList{Kind: "OrchestrationList", Items: []api.Orchestration{}}
-	for _, o := range s.o.Monitor.Orchestrations() {
+	for _, o := range s.orchestrations() {
 		if equals(in.State, o.State) && chosen(o.Path) && mayFollow(ctx, o.Path) {
 			list.Items = append(list.Items, orchestration(o))
 		}
@@ -89,7 +89,7 @@ func (s *Server) getDaemonOrchestrations(ctx context.Context, in *api.Orchestrat
 
 func (s *Server) getDaemonOrchestration(ctx context.Context, in *api.WaitQuery) (api.Orchestration, error) {
 	o, err := await(ctx, in, awaited[monitor.Orchestration]{
-		what: "orchestration", node: s.o.Node, now: s.o.Monitor.Orchestration, end: s.o.Monitor.Wait,
+		what: "orchestration", node: s.o.Node, now: s.orchestrationNow, end: s.orchestrationEnd,
 		of: func(o monitor.Orchestration) object.Path { return o.Path },
 	})
 	if err != nil {
@@ -176,7 +176,7 @@ func execs(records []executor.Record) api.ExecList {
 func exec(r executor.Record) api.Exec {
 	return api.Exec{
 		Node: r.Node, State: string(r.State), ExecID: r.ExecID, SessionID: r.SessionID, OrchestrationID: r.OrchestrationID,
-		Path: r.Path.String(), Rid: r.RID, Origin: origin(r.Origin), Pid: r.Pid, StartedAt: started(r), EndedAt: ended(r.EndedAt),
+		Path: r.Path.String(), Rid: r.RID, Origin: origin(r), Pid: r.Pid, StartedAt: started(r), EndedAt: ended(r.EndedAt),
 		ExitCode: r.ExitCode, Command: r.Command, Error: r.Error,
 	}
 }
@@ -190,16 +190,18 @@ func started(r executor.Record) time.Time {
 }
 
 // origin is the word of the documentation for who submitted a run.
-func origin(o string) string {
-	switch o {
-	case executor.OriginAPI:
+func origin(r executor.Record) string {
+	switch {
+	case r.Origin == executor.OriginAPI:
 		return "api"
-	case executor.OriginMonitor:
+	case r.Origin == executor.OriginMonitor && r.Path.IsZero():
+		return "nmon"
+	case r.Origin == executor.OriginMonitor:
 		return "imon"
-	case executor.OriginScheduler:
+	case r.Origin == executor.OriginScheduler:
 		return "scheduler"
 	}
-	return o
+	return r.Origin
 }
 
 func orchestration(o monitor.Orchestration) api.Orchestration {

@@ -2,6 +2,7 @@ package httpd_test
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
@@ -47,6 +49,9 @@ type fixture struct {
 	bus     *bus.Bus
 	tokens  *auth.Tokens
 	deeds   *deeds
+	logs    *logs.Control
+	peers   httpd.Peers
+	roots   *x509.CertPool
 	socket  string
 	address string // of the TLS listener
 	ca      []byte
@@ -59,11 +64,18 @@ func newFixture(tb testing.TB) *fixture {
 
 func newFixtureAt(tb testing.TB, root string) *fixture {
 	tb.Helper()
+	return newFixtureWith(tb, root, func(*fixture) {})
+}
+
+// newFixtureWith returns a fixture that was prepared before it serves.
+func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture {
+	tb.Helper()
 	h := host.Host{Paths: host.Paths{Root: root}, Hostname: node1}
 	drivers := all.Registry()
 	f := &fixture{store: store.New(h, drivers.Sections), bus: bus.New(node1), socket: h.Paths.Socket()}
 	f.state = state.New(node1, f.bus)
-	log := slog.New(slog.DiscardHandler)
+	f.logs = logs.New(slog.DiscardHandler)
+	log := f.logs.Logger("api")
 	identity, err := setup.Run(tb.Context(), setup.Options{
 		Node: node1, Store: f.store, Data: datastore.New(f.store), Log: log, Now: time.Now(),
 	})
@@ -74,12 +86,14 @@ func newFixtureAt(tb testing.TB, root string) *fixture {
 	if f.tokens, err = auth.NewTokens(identity.TokenKey, identity.ClusterID); err != nil {
 		tb.Fatal(err)
 	}
+	prepare(f)
 	f.deeds = &deeds{}
 	f.state.SetNodeStatus(node1, cluster.NodeStatus{Agent: "test"})
 	f.server = httpd.New(httpd.Options{
 		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens, Stall: stall,
 		State: f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Ending: ending{f.deeds},
+		Nodes: nodeActions{f.deeds}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
 	})
 	socket, err := httpd.ListenSocket(f.socket)
 	if err != nil {
@@ -185,6 +199,53 @@ func (f *fixture) create(t *testing.T, name, config string) object.Path {
 	return p
 }
 
+// nodeActions records what is asked of the node.
+type nodeActions struct{ deeds *deeds }
+
+func (n nodeActions) Drain() (string, error) {
+	n.deeds.add("drain")
+	return nodeID, nil
+}
+
+func (n nodeActions) Abort() string {
+	n.deeds.add("abort")
+	return nodeID
+}
+
+func (n nodeActions) Clear() string {
+	n.deeds.add("clear")
+	return "drain failed"
+}
+
+func (n nodeActions) Orchestrations() []monitor.Orchestration {
+	return []monitor.Orchestration{{ID: nodeID, State: api.StateSucceeded, GlobalExpect: "drained", AcceptedBy: node1, StartedAt: time.Now(), EndedAt: time.Now()}}
+}
+
+func (n nodeActions) Wait(_ context.Context, id string) (monitor.Orchestration, error) {
+	if id != nodeID {
+		return monitor.Orchestration{}, &executor.ForgottenError{What: "orchestration", ID: id, Node: node1}
+	}
+	return n.Orchestrations()[0], nil
+}
+
+// listeners records what is asked of them.
+type listeners struct{ deeds *deeds }
+
+func (l listeners) Start(name string) error {
+	l.deeds.add("start " + name)
+	return nil
+}
+
+func (l listeners) Stop(name string) error {
+	l.deeds.add("stop " + name)
+	return nil
+}
+
+func (l listeners) Restart(name string) error {
+	l.deeds.add("restart " + name)
+	return nil
+}
+
 // deeds records what would have been done.
 type deeds struct {
 	mu   sync.Mutex
@@ -223,6 +284,7 @@ func (d discoverer) Refresh(p object.Path) error {
 const (
 	knownID   = "068b4fb0-ba3f-4d62-81e7-92ed88039239"
 	runningID = "7b9772c8-9a5e-4f7e-8c3d-3f1d3c1b8f10"
+	nodeID    = "0d1c8f9b-6a53-4e0a-8a57-5a1f7f1b2c3d"
 )
 
 // objectives records goals; one orchestration ended, another runs for ever.

@@ -39,12 +39,39 @@ func (s *Server) eachInstance(ctx context.Context, paths, nodes string, f func(o
 	return nil
 }
 
-func (s *Server) getInstances(ctx context.Context, in *api.InstanceQuery) (api.InstanceList, error) {
-	list := api.InstanceList{Kind: "InstanceList", Items: []api.InstanceItem{}}
+func (s *Server) getInstances(ctx context.Context, in *api.InstanceQuery) (body, error) {
+	var keys []instanceKey
+	values := map[instanceKey]cluster.Instance{}
 	err := s.eachInstance(ctx, in.Path, in.Node, func(p object.Path, node string, i cluster.Instance) {
-		list.Items = append(list.Items, instanceItem(p, node, i))
+		k := instanceKey{path: p, node: node}
+		keys, values[k] = append(keys, k), i
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	encoded := s.instances.narrow(fields(ctx))
+	items, err := encoded.of(keys, func(k instanceKey) cluster.Instance { return values[k] }, s.hasInstance, s.countInstances())
+	if err != nil {
+		return nil, err
+	}
+	return encoded.join(items).write, nil
+}
+
+func (s *Server) hasInstance(k instanceKey) bool {
+	o := s.o.State.View().Objects[k.path]
+	if o == nil {
+		return false
+	}
+	_, ok := o.Instances[k.node]
+	return ok
+}
+
+func (s *Server) countInstances() int {
+	count := 0
+	for _, o := range s.o.State.View().Objects {
+		count += len(o.Instances)
+	}
+	return count
 }
 
 func instanceItem(p object.Path, node string, i cluster.Instance) api.InstanceItem {
@@ -76,21 +103,51 @@ func (s *Server) getInstance(_ context.Context, in *api.InstanceName) (api.Insta
 	return instanceItem(p, s.o.Node, i), nil
 }
 
-func (s *Server) getResources(ctx context.Context, in *api.ResourceQuery) (api.ResourceList, error) {
+func (s *Server) getResources(ctx context.Context, in *api.ResourceQuery) (body, error) {
 	if err := object.CheckGlob(in.Resource); err != nil {
-		return api.ResourceList{}, badRequest(fmt.Errorf("query.resource: %q: %w", in.Resource, err))
+		return nil, badRequest(fmt.Errorf("query.resource: %q: %w", in.Resource, err))
 	}
-	list := api.ResourceList{Kind: "ResourceList", Items: []api.ResourceItem{}}
+	var keys []resourceKey
+	values := map[instanceKey]cluster.Instance{}
 	err := s.eachInstance(ctx, in.Path, in.Node, func(p object.Path, node string, i cluster.Instance) {
+		k := instanceKey{path: p, node: node}
+		values[k] = i
 		for _, rid := range resourceIDs(i) {
 			if matchesResource(in.Resource, rid) {
-				list.Items = append(list.Items, api.ResourceItem{
-					Kind: "ResourceItem", Meta: api.ResourceMeta{Object: p.String(), Node: node, Rid: rid}, Data: resourceOf(i, rid),
-				})
+				keys = append(keys, resourceKey{k, rid})
 			}
 		}
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	encoded := s.resources.narrow(fields(ctx))
+	items, err := encoded.of(keys, func(k resourceKey) cluster.Instance { return values[k.instanceKey] }, s.hasResource, s.countResources())
+	if err != nil {
+		return nil, err
+	}
+	return encoded.join(items).write, nil
+}
+
+func (s *Server) hasResource(k resourceKey) bool {
+	o := s.o.State.View().Objects[k.path]
+	return o != nil && slices.Contains(resourceIDs(o.Instances[k.node]), k.rid)
+}
+
+// countResources returns at least as many resources as there are.
+func (s *Server) countResources() int {
+	count := 0
+	for _, o := range s.o.State.View().Objects {
+		for _, i := range o.Instances {
+			if i.Config != nil {
+				count += len(i.Config.Resources)
+			}
+			if i.Status != nil {
+				count += len(i.Status.Resources)
+			}
+		}
+	}
+	return count
 }
 
 // matchesResource reads a list of ids, groups and globs.

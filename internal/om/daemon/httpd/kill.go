@@ -74,7 +74,7 @@ func (s *Server) getDaemonProcesses(ctx context.Context, in *api.ProcessQuery) (
 func (s *Server) process(r executor.Record) api.Process {
 	p := api.Process{
 		Node: r.Node, Pid: r.Pid, Object: r.Path.String(), StartedAt: r.StartedAt, Elapsed: time.Since(r.StartedAt).Round(time.Millisecond).String(),
-		Sub: origin(r.Origin), Sid: r.SessionID, Cmd: r.Command, Rid: r.RID,
+		Sub: origin(r), Sid: r.SessionID, Cmd: r.Command, Rid: r.RID,
 	}
 	if o, err := s.o.Monitor.Orchestration(r.OrchestrationID); err == nil {
 		p.GlobalExpect = o.GlobalExpect

@@ -10,17 +10,19 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 )
 
-func (s *Server) getNodes(_ context.Context, in *api.NodeQuery) (api.NodeList, error) {
+func (s *Server) getNodes(ctx context.Context, in *api.NodeQuery) (body, error) {
 	v := s.o.State.View()
 	names, err := s.nodes(v, in.Node)
 	if err != nil {
-		return api.NodeList{}, err
+		return nil, err
 	}
-	list := api.NodeList{Kind: "NodeList", Items: make([]api.NodeItem, 0, len(names))}
-	for _, name := range names {
-		list.Items = append(list.Items, api.NodeItem{Kind: "NodeItem", Meta: api.NodeMeta{Node: name}, Data: *v.Nodes[name]})
+	encoded := s.nodeItems.narrow(fields(ctx))
+	value := func(name string) *cluster.Node { return v.Nodes[name] }
+	items, err := encoded.of(names, value, func(name string) bool { return v.Nodes[name] != nil }, len(v.Nodes))
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	return encoded.join(items).write, nil
 }
 
 // withoutKeys is an event as a reader who is not root sees it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"runtime"
 	"strings"
 
@@ -12,40 +11,26 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
 
-type objectQuery struct {
-	api.ObjectQuery
-	IfNoneMatch string `header:"If-None-Match" doc:"Entity tag of the answer already held."`
-}
-
-func (s *Server) getObjects(ctx context.Context, in *objectQuery) (body, error) {
+func (s *Server) getObjects(ctx context.Context, in *api.ObjectQuery) (body, error) {
 	v, paths, err := s.selected(ctx, in.Path, false)
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.encoded.of(v, paths)
+	encoded := s.objects.narrow(fields(ctx))
+	items, err := encodedObjects(encoded, v, paths)
 	if err != nil {
 		return nil, err
 	}
-	all := s.encoded.join(items)
-	return func(c huma.Context, status int) {
-		c.SetHeader("ETag", all.tag)
-		if holds(in.IfNoneMatch, all.tag) {
-			c.SetStatus(http.StatusNotModified)
-			return
-		}
-		writeBytes(c, status, "application/json", all.data)
-	}, nil
+	return encoded.join(items).write, nil
 }
 
-// holds reports whether an If-None-Match header names a tag. The comparison is
-// the weak one, that RFC 9110 asks for.
-func holds(header, tag string) bool {
-	return header != "" && matchesList(header, func(word string) bool {
-		return word == "*" || strings.TrimPrefix(word, "W/") == tag
-	})
+func encodedObjects(e *encodings[object.Path, *cluster.Object], v *cluster.View, paths []object.Path) ([]encoding[*cluster.Object], error) {
+	value := func(p object.Path) *cluster.Object { return v.Objects[p] }
+	return e.of(paths, value, func(p object.Path) bool { return v.Objects[p] != nil }, len(v.Objects))
 }
 
 func (s *Server) getObjectPaths(ctx context.Context, in *api.ObjectPathQuery) (api.ObjectPaths, error) {
@@ -79,7 +64,7 @@ func (s *Server) getClusterStatus(ctx context.Context, in *api.ClusterStatusQuer
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.encoded.of(v, paths)
+	items, err := encodedObjects(s.objects, v, paths)
 	if err != nil {
 		return nil, err
 	}

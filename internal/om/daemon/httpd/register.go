@@ -57,7 +57,7 @@ func handle[In, Out any](s *Server, op api.Operation[In, Out], h func(context.Co
 	d := op.Describe()
 	register(s, d, func(ctx context.Context, in *In) (body, error) {
 		out, err := h(ctx, in)
-		return encodeOutput(d, out), err
+		return s.encodeOutput(ctx, d, out), err
 	})
 }
 
@@ -78,7 +78,7 @@ func register[In any](s *Server, d api.Description, h func(context.Context, *In)
 			return nil, s.problem(ctx, d, err)
 		}
 		if d.Method != http.MethodGet && !d.Trusted {
-			s.o.Log.Info("request", slog.String("action", d.ID), slog.String("object", subject(in)), slog.String("peer", principal(ctx).Name))
+			s.log(ctx).Info("request", slog.String("action", d.ID), slog.String("object", subject(in)), slog.String("peer", principal(ctx).Name))
 		}
 		return &huma.StreamResponse{Body: func(c huma.Context) { b(c, d.Status) }}, nil
 	})
@@ -102,7 +102,13 @@ func (s *Server) operation(d api.Description) huma.Operation {
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
 	}
 	if strings.Contains(d.Path, "{nodename}") {
-		op.Errors = append(op.Errors, http.StatusNotFound)
+		op.Errors = append(op.Errors, http.StatusNotFound, http.StatusBadGateway, http.StatusGatewayTimeout)
+	}
+	if d.Method == http.MethodGet && itemType(d.Out) != nil {
+		op.Parameters = append(op.Parameters,
+			&huma.Param{Name: "fields", In: "query", Description: fieldsDoc, Schema: &huma.Schema{Type: huma.TypeString}, Example: "meta.object"},
+			&huma.Param{Name: "If-None-Match", In: "header", Description: "Entity tag of the answer already held.", Schema: &huma.Schema{Type: huma.TypeString}})
+		op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{Description: "The answer is the one already held."}
 	}
 	for _, status := range append(op.Errors, http.StatusInternalServerError) {
 		op.Responses[strconv.Itoa(status)] = s.refusal(status)

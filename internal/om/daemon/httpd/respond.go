@@ -3,6 +3,7 @@ package httpd
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -21,17 +22,21 @@ const rawBody = "RawBody"
 // body writes an answer of the given status.
 type body func(c huma.Context, status int)
 
-// encodeOutput lays an output out as package api documents.
-func encodeOutput(d api.Description, out any) body {
+// encodeOutput lays an output out as package api documents. What is read carries an
+// entity tag, and is told unchanged to who holds it.
+func (s *Server) encodeOutput(ctx context.Context, d api.Description, out any) body {
 	return func(c huma.Context, status int) {
 		v, contentType := reflect.ValueOf(out), "application/json"
 		var data []byte
-		isRaw := false
+		isRaw, tag := false, ""
 		if v.Kind() == reflect.Struct {
 			for i := range v.NumField() {
 				field := v.Type().Field(i)
 				if name := field.Tag.Get("header"); name != "" {
 					c.SetHeader(name, v.Field(i).String())
+					if name == "ETag" {
+						tag = v.Field(i).String()
+					}
 				}
 				if field.Name == rawBody {
 					isRaw, contentType, data = true, field.Tag.Get("contentType"), v.Field(i).Bytes()
@@ -48,25 +53,49 @@ func encodeOutput(d api.Description, out any) body {
 				writeProblem(c, api.NewProblem(http.StatusInternalServerError, d.ID+": encode the answer: "+err.Error()))
 				return
 			}
+			if f := fields(ctx); f != nil {
+				if data, err = f.list(data); err != nil {
+					writeProblem(c, api.NewProblem(http.StatusInternalServerError, d.ID+": "+err.Error()))
+					return
+				}
+			}
+		}
+		if d.Method == http.MethodGet {
+			if tag == "" {
+				tag = tagOf(s.seed, data)
+			}
+			if toldUnchanged(c, tag) {
+				return
+			}
 		}
 		writeBytes(c, status, contentType, data)
 	}
 }
 
-// writeBytes writes a whole body. A client that is gone is no error of ours.
+// writeBytes writes a whole body, compressed when that is of use.
 func writeBytes(c huma.Context, status int, contentType string, data ...[]byte) {
 	length := 0
 	for _, d := range data {
 		length += len(d)
 	}
-	c.SetHeader("Content-Type", contentType)
-	if compresses(c, length) {
-		c.SetHeader("Content-Encoding", "gzip")
-		c.SetHeader("Vary", "Accept-Encoding")
-		c.SetStatus(status)
-		writeCompressed(c.BodyWriter(), data)
+	if !compresses(c, length) {
+		writePlain(c, status, contentType, data...)
 		return
 	}
+	c.SetHeader("Content-Type", contentType)
+	c.SetHeader("Content-Encoding", "gzip")
+	c.SetHeader("Vary", "Accept-Encoding")
+	c.SetStatus(status)
+	writeCompressed(c.BodyWriter(), data)
+}
+
+// writePlain writes a whole body as it is. A client that is gone is no error of ours.
+func writePlain(c huma.Context, status int, contentType string, data ...[]byte) {
+	length := 0
+	for _, d := range data {
+		length += len(d)
+	}
+	c.SetHeader("Content-Type", contentType)
 	c.SetHeader("Content-Length", strconv.Itoa(length))
 	c.SetStatus(status)
 	for _, d := range data {
@@ -82,7 +111,27 @@ const worthwhile = 1400
 // compresses reports whether a body is sent compressed: it crosses a network and
 // the reader understands.
 func compresses(c huma.Context, length int) bool {
-	return length > worthwhile && c.TLS() != nil && strings.Contains(c.Header("Accept-Encoding"), "gzip")
+	return length > worthwhile && c.TLS() != nil && acceptsGzip(c.Header("Accept-Encoding"))
+}
+
+// acceptsGzip reads an Accept-Encoding header: a weight of zero is a refusal.
+func acceptsGzip(header string) bool {
+	star := false
+	for word := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(word, ";")
+		accepted := true
+		if q, ok := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(weight, " ", "")), "q="); ok {
+			w, err := strconv.ParseFloat(q, 64)
+			accepted = err == nil && w > 0
+		}
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "gzip", "x-gzip":
+			return accepted
+		case "*":
+			star = accepted
+		}
+	}
+	return star
 }
 
 func writeCompressed(w io.Writer, data [][]byte) {

@@ -11,6 +11,8 @@ package httpd
 
 import (
 	"context"
+	"crypto/x509"
+	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -23,6 +25,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
@@ -79,6 +82,7 @@ type Logs interface {
 // *instance.Engine does it.
 type Informer interface {
 	Check(p object.Path, r instance.Request) error
+	Selected(p object.Path, r instance.Request) ([]string, error)
 	Info(ctx context.Context, p object.Path, r instance.Request, refresh bool) ([]instance.ResourceInfo, error)
 }
 
@@ -111,6 +115,12 @@ type Options struct {
 	Instances Informer
 	Ending    Ending
 	Logs      Logs
+	Nodes     NodeActions
+	Listeners Listeners
+	Control   *logs.Control
+
+	Peers Peers          // nil: this node is alone
+	Roots *x509.CertPool // the authorities of the certificates of the peers
 }
 
 // Server serves the API.
@@ -120,16 +130,38 @@ type Server struct {
 	api      huma.API
 	handled  map[string]bool // operation ids
 	document func() ([]byte, error)
-	encoded  encodings
 	index    index
+
+	seed      maphash.Seed // of the entity tags
+	objects   *encodings[object.Path, *cluster.Object]
+	instances *encodings[instanceKey, cluster.Instance]
+	resources *encodings[resourceKey, cluster.Instance]
+	nodeItems *encodings[string, *cluster.Node]
+
+	proxy        *proxy
+	measures     measures
+	listenerLogs map[string]*slog.Logger
 }
 
 // New returns a server. [Server.Serve] runs it on listeners.
 func New(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), handled: map[string]bool{}}
+	s := &Server{o: o, mux: http.NewServeMux(), handled: map[string]bool{}, seed: maphash.MakeSeed()}
+	s.objects = newEncodings("ObjectList", s.seed, encodeObject)
+	s.instances = newEncodings("InstanceList", s.seed, encodeInstance)
+	s.resources = newEncodings("ResourceList", s.seed, encodeResource)
+	s.nodeItems = newEncodings("NodeList", s.seed, encodeNode)
+	s.proxy, s.measures, s.listenerLogs = newProxy(o), measures{}, map[string]*slog.Logger{}
+	if o.Control != nil {
+		for _, name := range []string{ListenerInet, ListenerUX} {
+			s.listenerLogs[name] = o.Control.Logger(ListenerPart(name))
+		}
+	}
 	s.api = newAPI(s.mux)
-	s.api.UseMiddleware(plainStatus, s.authorize)
+	s.api.UseMiddleware(plainStatus, s.count, s.authorize, selectFields)
 	s.routes()
+	for id := range s.handled {
+		s.measures[id] = &measure{}
+	}
 	s.document = sync.OnceValues(s.openAPI)
 	return s
 }

@@ -1,0 +1,82 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+)
+
+// NodeActions acts on this node as a whole.
+type NodeActions interface {
+	Drain() (id string, err error)
+	Abort() (id string)
+	// Clear forgets a failure, and returns the state it left; empty when there was none.
+	Clear() (was string)
+	Orchestrations() []monitor.Orchestration
+	Wait(ctx context.Context, id string) (monitor.Orchestration, error)
+}
+
+func (s *Server) postPeerActionDrain(context.Context, *api.NodeName) (api.OrchestrationQueued, error) {
+	id, err := s.o.Nodes.Drain()
+	return api.OrchestrationQueued{OrchestrationID: id}, err
+}
+
+func (s *Server) postPeerActionAbort(context.Context, *api.NodeName) (api.OrchestrationQueued, error) {
+	return api.OrchestrationQueued{OrchestrationID: s.o.Nodes.Abort()}, nil
+}
+
+// postClusterActionAbort aborts what the cluster does as a whole: this node is all
+// of it.
+func (s *Server) postClusterActionAbort(context.Context, *api.None) (api.OrchestrationQueued, error) {
+	return api.OrchestrationQueued{OrchestrationID: s.o.Nodes.Abort()}, nil
+}
+
+func (s *Server) postNodeActionClear(context.Context, *api.NodeName) (api.Problem, error) {
+	if was := s.o.Nodes.Clear(); was != "" {
+		return said("the monitor of " + s.o.Node + " is idle again, it was " + was), nil
+	}
+	return said("the monitor of " + s.o.Node + " has not failed"), nil
+}
+
+// said is the answer of what has nothing more to say than that it was done.
+func said(detail string) api.Problem { return *api.NewProblem(http.StatusOK, detail) }
+
+// orchestrations are those of the objects and of the node, the oldest first.
+func (s *Server) orchestrations() []monitor.Orchestration {
+	all := s.o.Monitor.Orchestrations()
+	if s.o.Nodes != nil {
+		all = append(slices.Clip(all), s.o.Nodes.Orchestrations()...)
+	}
+	slices.SortStableFunc(all, func(a, b monitor.Orchestration) int { return a.StartedAt.Compare(b.StartedAt) })
+	return all
+}
+
+// orchestrationNow returns an orchestration as it is.
+func (s *Server) orchestrationNow(id string) (monitor.Orchestration, error) {
+	o, err := s.o.Monitor.Orchestration(id)
+	if forgotten := new(executor.ForgottenError); s.o.Nodes == nil || !errors.As(err, &forgotten) {
+		return o, err
+	}
+	for _, o := range s.o.Nodes.Orchestrations() {
+		if o.ID == id {
+			return o, nil
+		}
+	}
+	return o, err
+}
+
+// orchestrationEnd waits for the end of an orchestration.
+func (s *Server) orchestrationEnd(ctx context.Context, id string) (monitor.Orchestration, error) {
+	if s.o.Nodes != nil {
+		o, err := s.o.Nodes.Wait(ctx, id)
+		if forgotten := new(executor.ForgottenError); !errors.As(err, &forgotten) {
+			return o, err
+		}
+	}
+	return s.o.Monitor.Wait(ctx, id)
+}

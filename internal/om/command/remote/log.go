@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/client"
 	"github.com/holdfast-ops/holdfast/internal/om/command/log"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
-	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/sse"
 )
 
@@ -41,6 +40,19 @@ func (b *Backend) logStreams(ctx context.Context, q log.Query) ([]iter.Seq2[sse.
 	if err != nil {
 		return nil, err
 	}
+	selection := api.LogSelection{Filter: q.Filter, Grep: q.Grep, Level: q.Level, Lines: q.Lines, Follow: q.Follow}
+	if selection.Lines == 0 || selection.Lines > maxLines {
+		selection.Lines = maxLines
+	}
+	if q.Objects != nil {
+		who, err := client.Do(ctx, c, api.GetAuthWhoAmI, api.None{})
+		if err != nil {
+			return nil, err
+		}
+		if _, isRoot := who.Grant["root"]; !isRoot {
+			return b.instanceStreams(ctx, c, q, selection)
+		}
+	}
 	nodes := []string{api.Localhost}
 	if q.Nodes != "" || q.Everywhere {
 		selector := q.Nodes
@@ -51,36 +63,27 @@ func (b *Backend) logStreams(ctx context.Context, q log.Query) ([]iter.Seq2[sse.
 			return nil, err
 		}
 	}
-	perInstance := false
-	if q.Objects != nil {
-		who, err := client.Do(ctx, c, api.GetAuthWhoAmI, api.None{})
-		if err != nil {
-			return nil, err
-		}
-		_, isRoot := who.Grant["root"]
-		perInstance = !isRoot
-	}
-	selection := api.LogSelection{Filter: q.Filter, Grep: q.Grep, Level: q.Level, Lines: q.Lines, Follow: q.Follow}
-	if selection.Lines == 0 || selection.Lines > maxLines {
-		selection.Lines = maxLines
-	}
-	var streams []iter.Seq2[sse.Event, error]
-	for _, node := range nodes {
-		if !perInstance {
-			streams = append(streams, client.NodeLogs(ctx, c, api.LogQuery{
-				NodeName: api.NodeName{Node: node}, LogSelection: selection, Paths: q.Paths,
-			}))
-			continue
-		}
-		for _, p := range q.Objects {
-			streams = append(streams, instanceLogs(ctx, c, node, p, selection))
-		}
+	streams := make([]iter.Seq2[sse.Event, error], len(nodes))
+	for i, node := range nodes {
+		streams[i] = client.NodeLogs(ctx, c, api.LogQuery{NodeName: api.NodeName{Node: node}, LogSelection: selection, Paths: q.Paths})
 	}
 	return streams, nil
 }
 
-func instanceLogs(ctx context.Context, c *client.Client, node string, p object.Path, s api.LogSelection) iter.Seq2[sse.Event, error] {
-	return client.InstanceLogs(ctx, c, api.InstanceLogQuery{InstanceName: api.InstanceOf(node, p), LogSelection: s})
+func (b *Backend) instanceStreams(ctx context.Context, c *client.Client, q log.Query, s api.LogSelection) ([]iter.Seq2[sse.Event, error], error) {
+	var streams []iter.Seq2[sse.Event, error]
+	for _, p := range q.Objects {
+		list, err := client.Do(ctx, c, api.GetInstances, api.InstanceQuery{Path: p.FQN(), Node: q.Nodes})
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range list.Items {
+			streams = append(streams, client.InstanceLogs(ctx, c, api.InstanceLogQuery{
+				InstanceName: api.InstanceOf(i.Meta.Node, p), LogSelection: s,
+			}))
+		}
+	}
+	return streams, nil
 }
 
 // news is what a stream says.

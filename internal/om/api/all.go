@@ -3,7 +3,7 @@ package api
 // All lists every operation. A test compares it with the declarations.
 func All() []Endpoint {
 	return []Endpoint{
-		GetAuthInfo, GetHealth, GetOpenAPI, GetAuthWhoAmI, PostAuthToken,
+		GetAuthInfo, GetHealth, GetOpenAPI, GetAuthWhoAmI, PostAuthToken, PostAuthRefresh,
 
 		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords,
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,

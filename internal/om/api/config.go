@@ -145,14 +145,14 @@ var GetObjectConfig = Operation[ObjectConfigQuery, KeywordList]{
 	},
 }
 
-// Writing a configuration needs root as long as keywords have no rules of their
-// own: a keyword may run a command of the writer's choosing.
+// Writing a configuration needs a role on the object, see [rbac.Need.On]; some
+// keywords ask for more, see package policy.
 
 // PatchObjectConfig changes the configuration of an object.
 var PatchObjectConfig = Operation[ObjectConfigChange, Committed]{
 	ID: "PatchObjectConfig", Method: "PATCH", Path: "/api/object/path/{namespace}/{kind}/{name}/config", Tag: "object config",
-	Need: rbac.NeedRoot, Errors: []int{404, 408},
-	Doc: "Change the configuration of an object in one transaction: sections deleted, keywords unset, keywords set, in this order. The result is validated before it is written, and read by the daemon before the answer. A wait that expires answers 408; the configuration is committed all the same, so do not send the change again. " + formDoc,
+	Need: rbac.NeedWriter, Errors: []int{404, 408},
+	Doc: "Change the configuration of an object in one transaction: sections deleted, keywords unset, keywords set, in this order. The result is validated before it is written, and read by the daemon before the answer. A wait that expires answers 408; the configuration is committed all the same, so do not send the change again. " + grantDoc + " " + formDoc,
 	Example: func() (ObjectConfigChange, Committed) {
 		return ObjectConfigChange{ObjectName: exampleName(), ConfigChange: ConfigChange{Set: []string{"env.foo=bar"}}}, exampleCommitted()
 	},
@@ -169,8 +169,8 @@ var GetObjectConfigFile = Operation[ObjectName, ConfigFile]{
 // PostObjectConfigFile creates an object.
 var PostObjectConfigFile = Operation[ObjectConfigCreate, Written]{
 	ID: "PostObjectConfigFile", Method: "POST", Path: "/api/object/path/{namespace}/{kind}/{name}/config/file", Tag: "object config",
-	Need: rbac.NeedRoot, Status: 204, Errors: []int{409, 413}, Max: maxConfig,
-	Doc: "Create an object from a configuration file. Nothing is started. An object of the same name is refused, unless force is set.",
+	Need: rbac.NeedWriter, Status: 204, Errors: []int{409, 413}, Max: maxConfig,
+	Doc: "Create an object from a configuration file. Nothing is started. An object of the same name is refused, unless force is set. The first object of a namespace needs squatter, who becomes admin of it. " + grantDoc,
 	Example: func() (ObjectConfigCreate, Written) {
 		return ObjectConfigCreate{ObjectName: exampleName(), RawBody: exampleFile().RawBody}, Written{LastModified: exampleTime}
 	},
@@ -179,8 +179,8 @@ var PostObjectConfigFile = Operation[ObjectConfigCreate, Written]{
 // PutObjectConfigFile replaces the configuration of an object.
 var PutObjectConfigFile = Operation[ObjectConfigFile, Written]{
 	ID: "PutObjectConfigFile", Method: "PUT", Path: "/api/object/path/{namespace}/{kind}/{name}/config/file", Tag: "object config",
-	Need: rbac.NeedRoot, Status: 204, Errors: []int{404, 412, 413}, Max: maxConfig,
-	Doc: "Replace the configuration of an existing object. A configuration that does not validate is refused, with each of its problems.",
+	Need: rbac.NeedWriter, Status: 204, Errors: []int{404, 412, 413}, Max: maxConfig,
+	Doc: "Replace the configuration of an existing object. A configuration that does not validate is refused, with each of its problems. " + grantDoc,
 	Example: func() (ObjectConfigFile, Written) {
 		return ObjectConfigFile{ObjectName: exampleName(), RawBody: exampleFile().RawBody}, Written{LastModified: exampleTime}
 	},
@@ -195,6 +195,9 @@ var GetObjectConfigKeywords = Operation[ObjectKeywordQuery, KeywordDefinitionLis
 		return ObjectKeywordQuery{ObjectName: exampleName(), KeywordQuery: KeywordQuery{Section: "app"}}, exampleDefinitions("app", "start")
 	},
 }
+
+// grantDoc is said by the operations that write the configuration of an object.
+const grantDoc = "Some keywords ask for more than the role on the object, as config doc says of each: what the write changes, be it through a reference, is refused with 403 to who lacks the grant."
 
 // formDoc is said by the operations that change a configuration.
 const formDoc = "The parameters may also come in a body of type application/x-www-form-urlencoded."

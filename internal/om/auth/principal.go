@@ -1,6 +1,9 @@
 // Package auth finds out who calls: from the credentials of the process at the
-// other end of the unix socket, or from a bearer token. What the caller may do
-// then is package rbac.
+// other end of a unix socket, from a bearer token, from a password or from a
+// certificate. What the caller may do then is package rbac.
+//
+// Each way is a type of its own that answers with a [Principal] or an error. The
+// error is for the log: the one who calls is told nothing of it.
 package auth
 
 import (
@@ -12,8 +15,15 @@ import (
 
 // The ways a caller is recognised.
 const (
-	MethodSocket = "ux"
-	MethodToken  = "jwt"
+	MethodSocket      = "ux"      // the root socket
+	MethodAccount     = "uxuser"  // the user socket, a local account
+	MethodSidecar     = "uxgrant" // the user socket, a process of a container of the agent
+	MethodToken       = "jwt"     // a token of the cluster
+	MethodOpenID      = "openid"  // a token of the OpenID provider
+	MethodBasic       = "basic"   // the password of a user
+	MethodNode        = "node"    // the secret of the cluster
+	MethodCertificate = "x509"    // a client certificate
+	MethodRefresh     = "refresh" // a token that only renews
 )
 
 // Principal is an authenticated caller. The zero Principal is nobody.
@@ -22,11 +32,19 @@ type Principal struct {
 	Namespace string // of the usr object the name designates
 	Method    string
 	Grants    rbac.Grants
+	Proxied   bool     // recognised by another node, which forwards the request
+	Session   *Session // what a refresh token renews; nil for all others
 }
 
 // Caller returns what rights are decided on.
 func (p Principal) Caller() rbac.Caller {
-	return rbac.Caller{Known: p.Method != "", Socket: p.Method == MethodSocket, Grants: p.Grants}
+	return rbac.Caller{
+		Known:    p.Method != "" && p.Method != MethodRefresh,
+		Socket:   p.Method == MethodSocket && !p.Proxied,
+		Password: (p.Method == MethodBasic || p.Method == MethodNode) && !p.Proxied,
+		Refresh:  p.Method == MethodRefresh && p.Session != nil,
+		Grants:   p.Grants,
+	}
 }
 
 // FromPeer recognises the process at the other end of the root socket: root, or
@@ -37,4 +55,12 @@ func FromPeer(peer socket.Peer, owner int) (Principal, error) {
 		return Principal{}, fmt.Errorf("process %d of uid %d: neither root nor uid %d, the owner of the agent", peer.Pid, peer.UID, owner)
 	}
 	return Principal{Name: "root", Namespace: "system", Method: MethodSocket, Grants: rbac.Grants{{Role: rbac.Root}}}, nil
+}
+
+// Credentials are the ways to recognise a caller besides the tokens of the
+// cluster. One that is nil recognises nobody.
+type Credentials struct {
+	Users        *Directory
+	Passwords    *Passwords
+	Certificates *Certificates
 }

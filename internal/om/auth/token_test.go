@@ -67,6 +67,90 @@ func TestATokenSaysWhatItWasIssuedFor(t *testing.T) {
 	}
 }
 
+func TestARefreshTokenRenewsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	tokens := newTokens(t, newKey(t))
+	session := auth.Session{Subject: "usr1", User: true, Roles: []string{"guest"}, Scope: "ns1", Stamp: "0123"}
+
+	token, expires, err := tokens.IssueRefresh(session, 0, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := now().Add(auth.DefaultRefreshLife); !expires.Equal(want) {
+		t.Errorf("expires at %s, want %s", expires, want)
+	}
+	got, err := tokens.VerifyRefresh(token.Reveal(), now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := auth.Principal{Name: "usr1", Namespace: "system", Method: auth.MethodRefresh, Session: &session}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, need := range rbac.Needs() {
+		if allowed := got.Caller().Allows(need, "ns1"); allowed != (need == rbac.Public || need == rbac.NeedRefresh) {
+			t.Errorf("%s: allowed %t", need, allowed)
+		}
+	}
+	if p, err := tokens.Verify(token.Reveal(), now()); err == nil {
+		t.Errorf("it calls operations as %+v", p)
+	}
+	access, _, err := tokens.Issue("usr1", rbac.Grants{{Role: rbac.Root}}, 0, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := tokens.VerifyRefresh(access.Reveal(), now()); err == nil {
+		t.Errorf("an access token renews as %+v", p)
+	}
+	for _, life := range []time.Duration{-time.Hour, time.Millisecond, auth.MaxRefreshLife + time.Second} {
+		if _, _, err := tokens.IssueRefresh(session, life, now()); err == nil {
+			t.Errorf("a refresh token of %s was made", life)
+		}
+	}
+}
+
+func TestASessionOfRootKeepsTheGrantsItWasGiven(t *testing.T) {
+	t.Parallel()
+	tokens := newTokens(t, newKey(t))
+	session := auth.Session{Subject: "ci", Grants: rbac.Grants{{Role: rbac.Guest, Namespaces: "ns1"}}}
+
+	token, _, err := tokens.IssueRefresh(session, 0, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tokens.VerifyRefresh(token.Reveal(), now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&session, got.Session); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAProxyTokenIsNeitherTheSocketNorAPassword(t *testing.T) {
+	t.Parallel()
+	tokens := newTokens(t, newKey(t))
+	for _, method := range []string{auth.MethodSocket, auth.MethodBasic, auth.MethodToken, auth.MethodNode} {
+		token, err := tokens.IssueProxy(auth.Principal{Name: "root", Method: method, Grants: rbac.Grants{{Role: rbac.Root}}}, now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tokens.Verify(token.Reveal(), now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Method != method || !got.Proxied || got.Caller().Socket || got.Caller().Password || !got.Caller().Allows(rbac.NeedRoot, "") {
+			t.Errorf("%s: %+v", method, got)
+		}
+		if p, err := tokens.VerifyRefresh(token.Reveal(), now()); err == nil {
+			t.Errorf("a proxy token renews as %+v", p)
+		}
+	}
+	if _, err := tokens.IssueProxy(auth.Principal{}, now()); err == nil {
+		t.Error("a token for nobody")
+	}
+}
+
 func TestTheLifeOfATokenIsBounded(t *testing.T) {
 	t.Parallel()
 	tokens := newTokens(t, newKey(t))

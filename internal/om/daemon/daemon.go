@@ -130,7 +130,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	server := httpd.New(httpd.Options{
 		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: control.Logger("api"), Tokens: tokens,
-		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
+		Credentials: credentials(configs, data),
+		State:       states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Logs: book, Instances: engine, Ending: ending,
 		Nodes: drains, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 	})

@@ -125,14 +125,18 @@ func (v *view) docKeyword(w *docWriter, q Query) error {
 		if !ok {
 			return v.unknown(key.Section, key.Option, c.place)
 		}
-		w.keyword(c.name+"."+k.Name, k, c.declared)
+		w.keyword(c.name+"."+k.Name, k, c.declared, v.access(c.name, k))
 		return nil
 	}
 	base := baseName(key.Section)
 	d := v.schema.declaration(base)
 	k, err := v.find(key.Section, key.Option)
 	if err == nil && (v.doc.Has(key.Section) || !d.typed()) {
-		w.keyword(key.String(), k, d)
+		name := d.Name
+		if driver := v.section(key.Section).driver; driver != "" {
+			name = driver
+		}
+		w.keyword(key.String(), k, d, v.access(name, k))
 		return nil
 	}
 	var unknown *UnknownKeywordError
@@ -162,7 +166,7 @@ func (v *view) docVariants(w *docWriter, d *Section, option string) error {
 			continue
 		}
 		one := docWriter{depth: w.depth}
-		one.keyword(d.Name+"."+k.Name, k, d)
+		one.keyword(d.Name+"."+k.Name, k, d, v.access(c.name, k))
 		text := one.String()
 		if len(drivers[text]) == 0 {
 			texts = append(texts, text)
@@ -255,7 +259,7 @@ func (w *docWriter) chapter(v *view, c chapter) {
 			w.line("")
 		}
 		w.depth++
-		w.keyword(k.Name, k, c.declared)
+		w.keyword(k.Name, k, c.declared, v.access(c.name, k))
 		w.depth--
 	}
 }
@@ -298,8 +302,16 @@ func (k *Keyword) example() string {
 	}
 }
 
+// access is what a keyword asks of who sets it.
+func (v *view) access(driver string, k *Keyword) string {
+	if v.schema.Access == nil {
+		return ""
+	}
+	return v.schema.Access(driver, k.Name)
+}
+
 // keyword writes the facts, then the explanation.
-func (w *docWriter) keyword(title string, k *Keyword, d *Section) {
+func (w *docWriter) keyword(title string, k *Keyword, d *Section, access string) {
 	w.heading(1, title)
 	fact := func(name, value string) {
 		if value != "" {
@@ -316,6 +328,7 @@ func (w *docWriter) keyword(title string, k *Keyword, d *Section) {
 	fact("kinds", kindList(k.Kinds))
 	fact("depends", strings.Join(k.Depends, ", "))
 	fact("deprecated", k.Deprecation)
+	fact("rbac", access)
 	if k.IsProvisioning {
 		fact("provisioning", "read only when provisioning")
 	}

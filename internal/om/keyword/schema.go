@@ -28,6 +28,56 @@ type Schema struct {
 	Name     string
 	Kind     object.Kind // keywords declared for other kinds are refused; empty: none is
 	Sections []Section
+	// Access says, in a sentence, what a keyword of a driver, or of a section
+	// without drivers, asks of who sets it besides the role on the object. Nil:
+	// nothing is said of it.
+	Access func(driver, option string) string
+}
+
+// Declarer tells what may be written in the sections of one state of the
+// document: the driver, or the name of the section when it has none, and the
+// keywords. It serves one goroutine.
+func (s *Schema) Declarer(doc *config.Document) func(section string) (driver string, keywords []*Keyword, err error) {
+	v := s.view(doc)
+	return func(section string) (string, []*Keyword, error) {
+		p := v.section(section)
+		if p.err != nil {
+			return "", nil, p.err
+		}
+		driver := p.driver
+		if driver == "" {
+			driver = p.declared.Name
+		}
+		return driver, v.keywords(p), nil
+	}
+}
+
+// Inherits lists, by driver type, the keywords of the section that are read in
+// DEFAULT under the name option.
+func (d *Section) Inherits(option string) map[string][]string {
+	found := map[string][]string{}
+	for typ := range d.eachTypes() {
+		for _, t := range d.tables(typ) {
+			for _, k := range t.keywords {
+				if k.inherits(option) {
+					found[typ] = append(found[typ], k.Name)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// inherits tells whether the keyword of a section is read in DEFAULT as option.
+func (k *Keyword) inherits(option string) bool {
+	if k.Option.Inherit == config.LeafOnly {
+		return false
+	}
+	head := k.Option.HeadName
+	if head == "" {
+		head = k.Name
+	}
+	return head == option || slices.Contains(k.Aliases, option)
 }
 
 // Find returns the declaration of an option of a section of doc, or an

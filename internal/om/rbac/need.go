@@ -18,11 +18,15 @@ const (
 	NeedRoot            // root
 	ThroughSocket       // the root socket of the node: an agent process on it
 	NeedCredential      // root socket or password: what may be exchanged for a token
+	NeedRefresh         // a refresh token
+	NeedWriter          // what writing a configuration asks, see [Need.On]
+	NeedSquatter        // squatter: writes the configurations of namespaces
 )
 
 var needWords = [...]string{
 	"undeclared", "public", "any user", "any role", "guest in the namespace", "operator in the namespace",
-	"admin in the namespace", "root", "root socket", "root, through the root socket",
+	"admin in the namespace", "root", "root socket", "the root socket or a password", "a refresh token",
+	"admin in the namespace, squatter for the configuration of a namespace", "squatter",
 }
 
 // String says the need in words, as the API document prints it.
@@ -35,14 +39,16 @@ func (n Need) String() string {
 
 // Needs lists the declared needs.
 func Needs() []Need {
-	return []Need{Public, Known, AnyRole, NeedGuest, NeedOperator, NeedAdmin, NeedRoot, ThroughSocket, NeedCredential}
+	return []Need{Public, Known, AnyRole, NeedGuest, NeedOperator, NeedAdmin, NeedRoot, ThroughSocket, NeedCredential, NeedRefresh, NeedWriter, NeedSquatter}
 }
 
 // Caller is who calls, as far as rights are concerned.
 type Caller struct {
-	Known  bool // authenticated
-	Socket bool // came through the root socket
-	Grants Grants
+	Known    bool // authenticated
+	Socket   bool // came through the root socket
+	Password bool // presented a password
+	Refresh  bool // presented a refresh token, which makes nobody known
+	Grants   Grants
 }
 
 // Allows reports whether c may call an operation of need n on an object of
@@ -63,12 +69,41 @@ func (c Caller) Allows(n Need, namespace string) bool {
 		return c.Known && c.Grants.In(namespace, Admin)
 	case NeedRoot:
 		return c.Known && c.Grants.Has(Root)
-	case ThroughSocket, NeedCredential:
+	case ThroughSocket:
 		return c.Known && c.Socket && c.Grants.Has(Root)
+	case NeedCredential:
+		return c.Known && (c.Password || c.Socket && c.Grants.Has(Root))
+	case NeedRefresh:
+		return c.Refresh
+	case NeedWriter:
+		return c.Known && (c.Grants.In(namespace, Admin) || c.Grants.Has(Squatter))
+	case NeedSquatter:
+		return c.Known && c.Grants.Has(Squatter)
 	case Undeclared:
 	}
 	return false
 }
+
+// On is what an operation of need n asks when it acts on an object of a kind.
+// Some objects are more than the namespace they are filed under: the users and
+// the secrets of the namespace system are the access to the cluster, and the
+// configuration of a namespace rations the namespace to those who administer it.
+func (n Need) On(kind, namespace string) Need {
+	if n != NeedAdmin && n != NeedWriter {
+		return n
+	}
+	switch {
+	case kind == "ccfg", namespace == systemNamespace && (kind == "usr" || kind == "sec"):
+		return NeedRoot
+	case kind == "nscfg":
+		return NeedSquatter
+	case kind == "":
+		return n
+	}
+	return NeedAdmin
+}
+
+const systemNamespace = "system"
 
 func (c Caller) anyRole() bool {
 	for _, g := range c.Grants {
@@ -89,8 +124,16 @@ func (n Need) Refusal(namespace string) string {
 		role = "operator or admin"
 	case NeedAdmin:
 		role = "admin"
-	case ThroughSocket, NeedCredential:
+	case ThroughSocket:
 		return "only allowed through the root socket of the node"
+	case NeedCredential:
+		return "not allowed to create token: only those who come through the root socket of the node, or with a password, are"
+	case NeedRefresh:
+		return "only allowed with a refresh token"
+	case NeedWriter:
+		return "needs the admin grant on namespace " + namespace + ", or root"
+	case NeedSquatter:
+		return "need one of [squatter root] grant"
 	case NeedRoot:
 		return "needs the root grant"
 	case Undeclared, Public, Known, AnyRole:

@@ -126,6 +126,21 @@ func (gs Grants) In(namespace string, role Role) bool {
 	})
 }
 
+// As limits the grants to a role: what they give of it, by a role that includes
+// it as well.
+func (gs Grants) As(role Role) Grants {
+	var limited Grants
+	for _, g := range gs {
+		switch {
+		case g.Role == Root, g.Role == role:
+			limited = append(limited, Grant{Role: role, Namespaces: g.Namespaces})
+		case role.namespaced() && g.Role.namespaced() && g.Role.rank() > role.rank():
+			limited = append(limited, Grant{Role: role, Namespaces: g.Namespaces})
+		}
+	}
+	return limited
+}
+
 // ByRole groups the namespace patterns by role, as shown to the user.
 func (gs Grants) ByRole() map[Role][]string {
 	m := make(map[Role][]string, len(gs))

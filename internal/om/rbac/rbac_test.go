@@ -51,7 +51,7 @@ func TestNeeds(t *testing.T) {
 	inNamespace := map[string][]rbac.Need{
 		"guest":    {rbac.Public, rbac.Known, rbac.AnyRole, rbac.NeedGuest},
 		"operator": {rbac.Public, rbac.Known, rbac.AnyRole, rbac.NeedGuest, rbac.NeedOperator},
-		"admin":    {rbac.Public, rbac.Known, rbac.AnyRole, rbac.NeedGuest, rbac.NeedOperator, rbac.NeedAdmin},
+		"admin":    {rbac.Public, rbac.Known, rbac.AnyRole, rbac.NeedGuest, rbac.NeedOperator, rbac.NeedAdmin, rbac.NeedWriter},
 	}
 	known := []rbac.Need{rbac.Public, rbac.Known}
 	for _, c := range []struct {
@@ -68,10 +68,11 @@ func TestNeeds(t *testing.T) {
 		{"admin:prod*", "ns1", false, append(known, rbac.AnyRole)},
 		{"admin:ns1", "", false, append(known, rbac.AnyRole)},
 		{"join", "ns1", false, append(known, rbac.AnyRole)},
-		{"squatter prioritizer blacklistadmin heartbeat", "ns1", false, known},
+		{"squatter", "ns1", false, append(known, rbac.NeedWriter, rbac.NeedSquatter)},
+		{"prioritizer blacklistadmin heartbeat", "ns1", false, known},
 		{"", "ns1", false, known},
-		{"root", "ns1", false, without(all, rbac.ThroughSocket, rbac.NeedCredential)},
-		{"root", "ns1", true, all},
+		{"root", "ns1", false, without(all, rbac.ThroughSocket, rbac.NeedCredential, rbac.NeedRefresh)},
+		{"root", "ns1", true, without(all, rbac.NeedRefresh)},
 	} {
 		grants, err := rbac.Parse(c.caller)
 		if err != nil {
@@ -84,6 +85,58 @@ func TestNeeds(t *testing.T) {
 		caller.Known = false
 		if diff := cmp.Diff(none, allowed(caller, c.namespace)); diff != "" {
 			t.Errorf("%q unauthenticated: %s", c.caller, diff)
+		}
+	}
+}
+
+// Some objects are more than the namespace they are filed under.
+func TestWhatANeedIsOnAnObject(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		need            rbac.Need
+		kind, namespace string
+		want            rbac.Need
+	}{
+		{rbac.NeedWriter, "svc", "ns1", rbac.NeedAdmin},
+		{rbac.NeedWriter, "usr", "ns1", rbac.NeedAdmin},
+		{rbac.NeedWriter, "usr", "system", rbac.NeedRoot},
+		{rbac.NeedWriter, "sec", "system", rbac.NeedRoot},
+		{rbac.NeedWriter, "cfg", "system", rbac.NeedAdmin},
+		{rbac.NeedWriter, "nscfg", "ns1", rbac.NeedSquatter},
+		{rbac.NeedWriter, "ccfg", "root", rbac.NeedRoot},
+		{rbac.NeedAdmin, "nscfg", "ns1", rbac.NeedSquatter},
+		{rbac.NeedAdmin, "usr", "system", rbac.NeedRoot},
+		{rbac.NeedAdmin, "", "ns1", rbac.NeedAdmin},
+		{rbac.NeedGuest, "usr", "system", rbac.NeedGuest},
+		{rbac.NeedRoot, "svc", "ns1", rbac.NeedRoot},
+	} {
+		if got := c.need.On(c.kind, c.namespace); got != c.want {
+			t.Errorf("%s on %s/%s: %s, want %s", c.need, c.namespace, c.kind, got, c.want)
+		}
+	}
+}
+
+func TestGrantsAreLimitedToARole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		grants string
+		role   rbac.Role
+		want   string
+	}{
+		{"admin:ns1 guest:ns2", rbac.Guest, "guest:ns1 guest:ns2"},
+		{"admin:ns1 guest:ns2", rbac.Admin, "admin:ns1"},
+		{"guest", rbac.Admin, ""},
+		{"root", rbac.Squatter, "squatter"},
+		{"root", rbac.Operator, "operator"},
+		{"squatter admin", rbac.Squatter, "squatter"},
+		{"admin", rbac.Join, ""},
+	} {
+		grants, err := rbac.Parse(c.grants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := grants.As(c.role).String(); got != c.want {
+			t.Errorf("%s as %s: %q, want %q", c.grants, c.role, got, c.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ package schema
 import (
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/policy"
 )
 
 // Object is the schema of the objects of a kind; drivers are the sections of
@@ -30,7 +31,9 @@ func Object(kind object.Kind, drivers []keyword.Section) *keyword.Schema {
 		sections = append(sections, subset())
 		sections = append(sections, drivers...)
 	}
-	return &keyword.Schema{Name: string(kind), Kind: kind, Sections: sections}
+	return &keyword.Schema{Name: string(kind), Kind: kind, Sections: sections, Access: func(driver, option string) string {
+		return policy.For(kind, driver, option).String()
+	}}
 }
 
 // Node is the schema of node.conf.

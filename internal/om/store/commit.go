@@ -53,6 +53,9 @@ func (s *Store) commit(ctx context.Context, p object.Path, edit func(current *ve
 	if err := s.keepSecrets(p, doc, former); err != nil {
 		return Committed{}, err
 	}
+	if err := s.allow(p, doc, current); err != nil {
+		return Committed{}, err
+	}
 	done = Committed{Path: p}
 	if done.Warnings, err = s.check(p, doc, former); err != nil {
 		return Committed{}, err

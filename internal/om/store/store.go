@@ -34,6 +34,7 @@ type Store struct {
 	waitLock time.Duration
 	degraded bool
 	forgets  []secret.String // former secrets of the cluster that a commit drops
+	guard    Guard
 	step     func(name string) // called along a commit, for tests to stop there
 	shared   *shared
 }

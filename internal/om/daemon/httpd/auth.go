@@ -2,19 +2,28 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/auth"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
 
 func (s *Server) getAuthInfo(context.Context, *api.None) (api.AuthInfo, error) {
-	return api.AuthInfo{Methods: []string{}}, nil
+	info := api.AuthInfo{Methods: []string{}}
+	if s.o.Credentials.Passwords != nil {
+		info.Methods = append(info.Methods, "basic")
+	}
+	if s.o.Credentials.Certificates != nil {
+		info.Methods = append(info.Methods, "x509")
+	}
+	return info, nil
 }
 
 func (s *Server) getHealth(context.Context, *api.None) (api.None, error) { return api.None{}, nil }
@@ -33,59 +42,132 @@ func (s *Server) getAuthWhoAmI(ctx context.Context, _ *api.None) (api.UserIdenti
 	return api.UserIdentity{Name: p.Name, Namespace: p.Namespace, Auth: p.Method, RawGrant: p.Grants.String(), Grant: grant}, nil
 }
 
+// postAuthToken makes the tokens of a session: those of the caller, or of a
+// subject root names.
 func (s *Server) postAuthToken(ctx context.Context, in *api.TokenQuery) (api.AuthToken, error) {
-	subject, grants := principal(ctx).Name, principal(ctx).Grants
-	if in.Subject != "" {
-		var err error
-		if subject = in.Subject; len(in.Role) == 0 {
-			if grants, err = s.grantsOf(subject); err != nil {
-				return api.AuthToken{}, err
-			}
-		}
+	session, grants, err := s.session(principal(ctx), in)
+	if err != nil {
+		return api.AuthToken{}, err
 	}
-	grants = narrow(grants, in.Role, in.Scope)
-	var life time.Duration
-	if in.AccessDuration != "" {
-		var err error
-		if life, err = config.ParseDuration(in.AccessDuration); err != nil {
-			return api.AuthToken{}, badRequest(err)
-		}
-		if life == 0 {
-			life = -1 // refused, not the default
-		}
+	now := time.Now()
+	access, err := s.accessToken(session.Subject, narrow(grants, in.Role, in.Scope), in.AccessDuration, now)
+	if err != nil || !in.Refresh {
+		return api.AuthToken{AccessToken: access.AccessToken, AccessExpiredAt: access.AccessExpiredAt}, err
 	}
-	token, expires, err := s.o.Tokens.Issue(subject, grants, life, time.Now())
+	life, err := tokenLife("query.refresh_duration", in.RefreshDuration)
+	if err != nil {
+		return api.AuthToken{}, err
+	}
+	refresh, ends, err := s.o.Tokens.IssueRefresh(session, life, now)
 	if err != nil {
 		return api.AuthToken{}, badRequest(err)
 	}
-	return api.AuthToken{AccessToken: token.Reveal(), AccessExpiredAt: expires}, nil
+	return api.AuthToken{
+		AccessToken: access.AccessToken, AccessExpiredAt: access.AccessExpiredAt,
+		RefreshToken: refresh.Reveal(), RefreshExpiredAt: ends,
+	}, nil
+}
+
+// session is what the tokens a caller asks for are made of, and the grants they
+// may have now. Those of a user follow the user; those root gives are as given.
+func (s *Server) session(caller auth.Principal, in *api.TokenQuery) (auth.Session, rbac.Grants, error) {
+	session := auth.Session{Subject: caller.Name, Roles: in.Role, Scope: in.Scope, User: caller.Method == auth.MethodBasic}
+	grants := caller.Grants
+	if in.Subject != "" && in.Subject != caller.Name {
+		if !grants.Has(rbac.Root) {
+			return session, nil, api.NewProblem(http.StatusForbidden, "a token for "+in.Subject+": "+rbac.NeedRoot.Refusal(""))
+		}
+		session.Subject, session.User = in.Subject, len(in.Role) == 0
+		if session.User {
+			var err error
+			if grants, err = s.grantsOf(in.Subject); err != nil {
+				return session, nil, err
+			}
+		}
+	}
+	if session.User && s.o.Credentials.Users != nil {
+		var err error
+		if session.Stamp, err = s.o.Credentials.Users.Stamp(session.Subject); err != nil {
+			return session, nil, err
+		}
+	}
+	session.Grants = narrow(grants, in.Role, in.Scope)
+	return session, grants, nil
+}
+
+// postAuthRefresh makes an access token of the session a refresh token is of.
+func (s *Server) postAuthRefresh(ctx context.Context, in *api.RefreshQuery) (api.AuthAccessToken, error) {
+	session := principal(ctx).Session
+	grants := session.Grants
+	if session.User {
+		users := s.o.Credentials.Users
+		if users == nil {
+			return api.AuthAccessToken{}, unauthorized()
+		}
+		stamp, err := users.Stamp(session.Subject)
+		if err != nil {
+			return api.AuthAccessToken{}, err
+		}
+		current, err := users.Grants(session.Subject)
+		if _, gone := errors.AsType[*object.NotFoundError](err); gone || stamp != session.Stamp {
+			s.o.Log.Info("refresh token refused: the user is gone, or has another password", slog.String("peer", session.Subject))
+			return api.AuthAccessToken{}, unauthorized()
+		}
+		if err != nil {
+			return api.AuthAccessToken{}, err
+		}
+		grants = narrow(current, session.Roles, session.Scope)
+	}
+	return s.accessToken(session.Subject, narrow(grants, in.Role, in.Scope), in.AccessDuration, time.Now())
+}
+
+func (s *Server) accessToken(subject string, grants rbac.Grants, duration string, now time.Time) (api.AuthAccessToken, error) {
+	life, err := tokenLife("query.access_duration", duration)
+	if err != nil {
+		return api.AuthAccessToken{}, err
+	}
+	token, expires, err := s.o.Tokens.Issue(subject, grants, life, now)
+	if err != nil {
+		return api.AuthAccessToken{}, badRequest(err)
+	}
+	return api.AuthAccessToken{AccessToken: token.Reveal(), AccessExpiredAt: expires}, nil
+}
+
+// tokenLife reads the life of a token; zero is the default one.
+func tokenLife(name, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	life, err := config.ParseDuration(text)
+	if err != nil {
+		return 0, badRequest(fmt.Errorf("%s: %w", name, err))
+	}
+	if life == 0 {
+		life = -1 // refused, not the default
+	}
+	return life, nil
 }
 
 // grantsOf returns the grants of a user of the cluster.
 func (s *Server) grantsOf(user string) (rbac.Grants, error) {
-	p := object.Path{Namespace: object.SystemNamespace, Kind: object.KindUsr, Name: user}
+	p := auth.UserPath(user)
 	if err := p.Validate(); err != nil {
 		return nil, badRequest(fmt.Errorf("query.subject: %w", err))
 	}
-	settings, err := s.o.Store.Object(p)
+	grants, err := (&auth.Directory{Store: s.o.Store}).Grants(user)
 	if err != nil {
 		return nil, fmt.Errorf("grants of %s: %w: create it, or say the roles of the token", p, err)
 	}
-	return rbac.Parse(strings.Join(settings.Grant, " "))
+	return grants, nil
 }
 
-// narrow limits grants to roles and to a namespace. Root includes every role;
-// limited to a namespace it is admin there.
+// narrow limits grants to roles and to a namespace. A role includes those it
+// inherits; limited to a namespace, root is admin there.
 func narrow(grants rbac.Grants, roles []string, scope string) rbac.Grants {
 	if len(roles) > 0 {
 		var kept rbac.Grants
 		for _, role := range roles {
-			switch r := rbac.Role(role); {
-			case grants.Has(rbac.Root):
-				kept = append(kept, rbac.Grant{Role: r})
-			default:
-				kept = append(kept, ofRole(grants, r)...)
-			}
+			kept = append(kept, grants.As(rbac.Role(role))...)
 		}
 		grants = kept
 	}
@@ -99,8 +181,4 @@ func narrow(grants rbac.Grants, roles []string, scope string) rbac.Grants {
 		}
 	}
 	return scoped
-}
-
-func ofRole(grants rbac.Grants, r rbac.Role) rbac.Grants {
-	return slices.DeleteFunc(slices.Clone(grants), func(g rbac.Grant) bool { return g.Role != r })
 }

@@ -3,11 +3,14 @@ package httpd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	urlpath "path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +66,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send long parameters in a body", headerLimit)))
 		return
 	}
-	p := s.authenticate(r)
+	p, err := s.authenticate(r)
+	if wait, ok := errors.AsType[*auth.WaitError](err); ok {
+		tooMany(w, wait)
+		return
+	}
 	if !s.hasRoute(r) {
 		s.refuseRoute(w, r, p)
 		return
@@ -77,9 +84,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey, p)))
 }
 
-// authenticate tries what the request carries. Why it failed goes to the log,
-// never to the caller.
-func (s *Server) authenticate(r *http.Request) auth.Principal {
+// authenticate recognises the caller by what the request carries: the socket it
+// comes through, the credentials of its header, else the certificate of its
+// connection. Why it failed goes to the log, never to the caller; the error is
+// that of one who must wait.
+func (s *Server) authenticate(r *http.Request) (auth.Principal, error) {
 	if peer, ok := r.Context().Value(peerKey).(peer); ok {
 		p, err := auth.Principal{}, peer.err
 		if err == nil {
@@ -87,32 +96,66 @@ func (s *Server) authenticate(r *http.Request) auth.Principal {
 		}
 		if err != nil {
 			s.o.Log.Warn("socket caller refused", slog.Any("err", err))
-			return auth.Principal{}
+			return auth.Principal{}, nil
 		}
-		return p
+		return p, nil
 	}
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return auth.Principal{}
+	p, err := s.recognise(r, time.Now())
+	if wait, ok := errors.AsType[*auth.WaitError](err); ok {
+		return auth.Principal{}, wait
 	}
-	p, err := s.o.Tokens.Verify(strings.TrimLeft(token, " "), time.Now())
 	if err != nil {
-		s.o.Log.Debug("token refused", slog.String("peer", r.RemoteAddr), slog.Any("err", err))
+		s.o.Log.Debug("caller refused", slog.String("peer", r.RemoteAddr), slog.Any("err", err))
+		return auth.Principal{}, nil
 	}
-	return p
+	return p, nil
+}
+
+// recognise identifies a caller of the listener. The header decides when there
+// is one: a wrong token is not made up for by a certificate.
+func (s *Server) recognise(r *http.Request, now time.Time) (auth.Principal, error) {
+	known := s.o.Credentials
+	scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+		token := strings.TrimLeft(credentials, " ")
+		if r.Method == api.PostAuthRefresh.Method && r.URL.Path == api.PostAuthRefresh.Path {
+			return s.o.Tokens.VerifyRefresh(token, now)
+		}
+		return s.o.Tokens.Verify(token, now)
+	case strings.EqualFold(scheme, "Basic") && known.Passwords != nil:
+		name, password, ok := r.BasicAuth()
+		if !ok {
+			return auth.Principal{}, errors.New("basic authentication that cannot be read")
+		}
+		return known.Passwords.Verify(r.Context(), name, password, r.RemoteAddr, now)
+	case scheme != "":
+		return auth.Principal{}, errors.New("unknown authentication scheme")
+	case r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && known.Certificates != nil:
+		return known.Certificates.Verify(r.TLS.PeerCertificates, now)
+	}
+	return auth.Principal{}, nil
+}
+
+// tooMany answers one who must wait, before anything of the request is looked at.
+func tooMany(w http.ResponseWriter, wait *auth.WaitError) {
+	seconds := max(1, int64(math.Ceil(wait.After.Seconds())))
+	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+	refuse(w, api.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("%s: try again in %ds", wait.Reason, seconds)))
 }
 
 // authorize refuses the operations the caller may not call.
 func (s *Server) authorize(c huma.Context, next func(huma.Context)) {
 	d, _ := c.Operation().Metadata[descriptionKey].(api.Description)
 	caller, namespace := principal(c.Context()).Caller(), c.Param("namespace")
-	if !caller.Allows(d.Need, namespace) {
+	need := d.Need.On(c.Param("kind"), namespace)
+	if !caller.Allows(need, namespace) {
 		if !caller.Known {
 			c.SetHeader("WWW-Authenticate", "Bearer")
 			writeProblem(c, unauthorized())
 			return
 		}
-		writeProblem(c, api.NewProblem(http.StatusForbidden, d.ID+": "+d.Need.Refusal(namespace)))
+		writeProblem(c, api.NewProblem(http.StatusForbidden, d.ID+": "+need.Refusal(namespace)))
 		return
 	}
 	if node := c.Param("nodename"); node != "" && node != api.Localhost && node != s.o.Node {

@@ -51,10 +51,20 @@ func (f *fixture) conditional(t *testing.T, target, authorization, tag string) a
 
 func (f *fixture) request(t *testing.T, method, target string, header http.Header, body io.Reader) answer {
 	t.Helper()
+	transport := f.transport()
+	defer transport.CloseIdleConnections()
+	return f.through(t, transport, method, target, header, body)
+}
+
+// transport makes connections to the listener.
+func (f *fixture) transport() *http.Transport {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(f.ca)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}, ForceAttemptHTTP2: true}
-	defer transport.CloseIdleConnections()
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}, ForceAttemptHTTP2: true}
+}
+
+func (f *fixture) through(t *testing.T, transport *http.Transport, method, target string, header http.Header, body io.Reader) answer {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "https://"+f.address+target, body)
 	if err != nil {
 		t.Fatal(err)
@@ -86,18 +96,23 @@ func (f *fixture) token(t *testing.T, grants string) string {
 }
 
 // The matrix is the table a reviewer reads: one line an operation, one column a
-// caller, acting on an object of namespace ns1.
+// caller, acting on an object of namespace ns1. It is generated out of the
+// declarations, and each cell is tried.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.create(t, "ns1/svc/web1", "[DEFAULT]\n")
-	callers := []string{"", "heartbeat", "guest:ns2", "guest:ns1", "operator:ns1", "admin:ns1", "join", "root"}
+	f.create(t, "ns1/sec/pw1", "[DEFAULT]\n")
+	f.create(t, "ns1/nscfg/namespace", "[DEFAULT]\n")
+	callers := []string{"", "guest:ns2", "guest:ns1", "operator:ns1", "admin:ns1"}
+	for _, role := range rbac.Roles() {
+		callers = append(callers, string(role))
+	}
 	tokens := map[string]string{}
 	for _, grants := range callers[1:] {
 		tokens[grants] = "Bearer " + f.token(t, grants)
 	}
 
-	f.create(t, "ns1/sec/pw1", "[DEFAULT]\n")
 	type row struct {
 		api.Description
 		kind, name, title string
@@ -105,17 +120,25 @@ func TestMatrix(t *testing.T) {
 	var rows []row
 	for _, endpoint := range api.All() {
 		d := endpoint.Describe()
+		need := d.Need
+		d.Need = need.On("svc", "ns1")
 		rows = append(rows, row{d, "svc", "web1", d.ID})
 		if d.ID == api.GetObjectConfig.ID || d.ID == api.GetObjectConfigFile.ID || d.ID == api.GetInstanceConfigFile.ID {
 			d.Need = rbac.NeedAdmin
 			rows = append(rows, row{d, "sec", "pw1", d.ID + " of a sec"})
 		}
+		if need == rbac.NeedWriter {
+			d.Need = need.On("nscfg", "ns1")
+			rows = append(rows, row{d, "nscfg", "namespace", d.ID + " of a nscfg"})
+		}
 	}
 
+	transport := f.transport()
+	defer transport.CloseIdleConnections()
 	var matrix strings.Builder
-	fmt.Fprintf(&matrix, "%-32s %s socket\n", "", strings.Join(append([]string{"nobody"}, callers[1:]...), " "))
+	fmt.Fprintf(&matrix, "%-36s %s socket\n", "", strings.Join(append([]string{"nobody"}, callers[1:]...), " "))
 	for _, d := range rows {
-		fmt.Fprintf(&matrix, "%-32s", d.title)
+		fmt.Fprintf(&matrix, "%-36s", d.title)
 		for i, grants := range callers {
 			known := i > 0
 			parsed, err := rbac.Parse(grants)
@@ -123,14 +146,15 @@ func TestMatrix(t *testing.T) {
 				t.Fatal(err)
 			}
 			allowed := rbac.Caller{Known: known, Grants: parsed}.Allows(d.Need, "ns1")
-			got := f.plain(t, d.Method, target(d.Description, d.kind, d.name), tokens[grants], strings.NewReader("{}"))
-			want := "refused"
-			switch {
-			case !known && !allowed && got.Status == http.StatusUnauthorized:
-			case known && !allowed && got.Status == http.StatusForbidden:
-			case allowed && got.Status != http.StatusUnauthorized && got.Status != http.StatusForbidden:
-			default:
-				t.Errorf("%s by %q: allowed %t, status %d, want it %s: %s", d.ID, grants, allowed, got.Status, want, got.Body)
+			header := http.Header{"Authorization": {tokens[grants]}}
+			got := f.through(t, transport, d.Method, target(d.Description, d.kind, d.name), header, strings.NewReader("{}"))
+			refusal := http.StatusForbidden
+			if !known || d.Need == rbac.NeedRefresh { // an access token is nobody where tokens are renewed
+				refusal = http.StatusUnauthorized
+			}
+			isRefused := got.Status == http.StatusUnauthorized || got.Status == http.StatusForbidden
+			if isRefused == allowed || isRefused && got.Status != refusal {
+				t.Errorf("%s by %q: allowed %t, status %d: %s", d.title, grants, allowed, got.Status, got.Body)
 			}
 			fmt.Fprintf(&matrix, " %s", mark(allowed))
 		}

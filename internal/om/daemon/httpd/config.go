@@ -50,11 +50,17 @@ func (s *Server) postObjectConfigFile(ctx context.Context, in *api.ObjectConfigC
 	if !in.Force && s.o.Store.Exists(p) {
 		return api.Written{}, api.NewProblem(http.StatusConflict, fmt.Sprintf("object %s already exists: replace its configuration with PUT, or set force", p))
 	}
+	if err := s.mayCreate(ctx, p); err != nil {
+		return api.Written{}, err
+	}
 	doc, err := config.Parse(in.RawBody)
 	if err != nil {
 		return api.Written{}, badRequest(fmt.Errorf("configuration of %s: %w", p, err))
 	}
-	committed, err := s.o.Store.Create(ctx, p, doc, store.CreateOptions{Force: in.Force, Restore: in.Restore})
+	committed, err := s.writer(ctx).Create(ctx, p, doc, store.CreateOptions{Force: in.Force, Restore: in.Restore})
+	if err == nil {
+		err = s.settle(ctx, p.Namespace)
+	}
 	return s.written(p, committed, err)
 }
 
@@ -177,7 +183,7 @@ func (s *Server) change(ctx context.Context, p object.Path, in api.ConfigChange)
 	} else {
 		cancel()
 	}
-	committed, err := s.o.Store.Update(ctx, p, c)
+	committed, err := s.writer(ctx).Update(ctx, p, c)
 	if err != nil {
 		return api.Committed{}, configProblem(err)
 	}
@@ -206,7 +212,7 @@ func (s *Server) replace(ctx context.Context, p object.Path, data []byte, when a
 	if !p.IsZero() && !s.o.Store.Exists(p) {
 		return api.Written{}, &object.NotFoundError{What: p.String()}
 	}
-	committed, err := s.o.Store.ReplaceIf(ctx, p, data, func(current store.Text) error { return holdsFor(when, current) })
+	committed, err := s.writer(ctx).ReplaceIf(ctx, p, data, func(current store.Text) error { return holdsFor(when, current) })
 	return s.written(p, committed, err)
 }
 

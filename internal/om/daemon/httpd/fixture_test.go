@@ -89,9 +89,11 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 	prepare(f)
 	f.deeds = &deeds{}
 	f.state.SetNodeStatus(node1, cluster.NodeStatus{Agent: "test"})
+	users := &auth.Directory{Store: f.store, Data: datastore.New(f.store)}
 	f.server = httpd.New(httpd.Options{
 		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens, Stall: stall,
-		State: f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
+		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
+		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Ending: ending{f.deeds},
 		Nodes: nodeActions{f.deeds}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
 	})

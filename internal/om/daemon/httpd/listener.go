@@ -52,6 +52,7 @@ func ListenTLS(ctx context.Context, addr string, port int, cert tls.Certificate)
 	}
 	return tls.NewListener(l, &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"},
+		ClientAuth: tls.RequestClientCert, // who holds one is recognised by it, see package auth
 	}), nil
 }
 

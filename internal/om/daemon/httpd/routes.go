@@ -9,6 +9,7 @@ func (s *Server) routes() {
 	handle(s, api.GetOpenAPI, s.getOpenAPI)
 	handle(s, api.GetAuthWhoAmI, s.getAuthWhoAmI)
 	handle(s, api.PostAuthToken, s.postAuthToken)
+	handle(s, api.PostAuthRefresh, s.postAuthRefresh)
 
 	register(s, api.GetClusterStatus.Describe(), s.getClusterStatus)
 	handle(s, api.GetClusterConfig, s.getClusterConfig)

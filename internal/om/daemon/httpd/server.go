@@ -103,7 +103,9 @@ type Options struct {
 	Started time.Time
 	Log     *slog.Logger
 	Tokens  *auth.Tokens
-	Stall   time.Duration // how long a body may make no progress; 0: 30 s
+	// Credentials recognise the callers that present no token of the cluster.
+	Credentials auth.Credentials
+	Stall       time.Duration // how long a body may make no progress; 0: 30 s
 
 	State     State
 	Bus       Bus

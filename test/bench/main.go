@@ -2,6 +2,7 @@
 // figures beside their aims:
 //
 //	make bench
+//	go run ./test/bench objects     only the daemon with many objects
 //
 // Start-up is given as a ratio to a Go process that only says hello, so that it
 // can be compared between machines. Everything happens under roots of its own.
@@ -16,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
@@ -24,7 +26,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout)
+	err := run(ctx, os.Stdout, os.Args[1:])
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -35,7 +37,7 @@ func main() {
 // row is a figure and what it should be.
 type row struct{ what, figure, aim string }
 
-func run(ctx context.Context, out io.Writer) (err error) {
+func run(ctx context.Context, out io.Writer, only []string) (err error) {
 	om, err := filepath.Abs("bin/om")
 	if err != nil {
 		return err
@@ -56,8 +58,14 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 
 	var rows []row
-	for _, measure := range []func(ctx context.Context, b bench) ([]row, error){startUp, actions, fewObjects, manyObjects, kocs, kropss} {
-		found, err := measure(ctx, bench{om: om, hello: hello, work: work})
+	for _, m := range []struct {
+		name string
+		of   func(ctx context.Context, b bench) ([]row, error)
+	}{{"start", startUp}, {"actions", actions}, {"memory", fewObjects}, {"objects", manyObjects}, {"koc", kocs}, {"krops", kropss}} {
+		if len(only) > 0 && !slices.Contains(only, m.name) {
+			continue
+		}
+		found, err := m.of(ctx, bench{om: om, hello: hello, work: work})
 		rows = append(rows, found...)
 		if err != nil {
 			return errors.Join(err, report(out, rows))

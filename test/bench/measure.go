@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,47 +162,17 @@ func manyObjects(ctx context.Context, b bench) ([]row, error) {
 		{fmt.Sprintf("daemon start until %d objects have a status", many), milliseconds(took), "2000 ms"},
 		{fmt.Sprintf("daemon with %d objects, memory", many), megabytes(memory), "120 MB"},
 	}
-	rate, size, err := a.requests(ctx)
-	if err != nil {
+	answered, err := a.rates(ctx)
+	if rows = append(rows, answered...); err != nil {
 		return rows, err
 	}
-	rows = append(rows, row{fmt.Sprintf("GET /api/object with %d objects (%d kB)", many, size>>10), strconv.Itoa(rate) + " requests/s", "200 requests/s"})
 	latency, err := a.eventLatency(ctx)
 	if err != nil {
 		return rows, err
 	}
-	return append(rows, row{"event after a configuration change", milliseconds(latency), "20 ms"}), nil
-}
-
-// requests counts the whole listings one client gets in a second.
-func (a *agent) requests(ctx context.Context) (rate, size int, err error) {
-	h := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", a.socket())
-	}}}
-	defer h.CloseIdleConnections()
-	const during = 3 * time.Second
-	began := time.Now()
-	count := 0
-	for time.Since(began) < during {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/object", http.NoBody)
-		if err != nil {
-			return 0, 0, err
-		}
-		response, err := h.Do(request)
-		if err != nil {
-			return 0, 0, err
-		}
-		n, err := io.Copy(io.Discard, response.Body)
-		if err = errors.Join(err, response.Body.Close()); err != nil {
-			return 0, 0, err
-		}
-		if response.StatusCode != http.StatusOK {
-			return 0, 0, fmt.Errorf("GET /api/object: %s", response.Status)
-		}
-		size = int(n)
-		count++
-	}
-	return int(float64(count) / time.Since(began).Seconds()), size, nil
+	rows = append(rows, row{"event after a configuration change", milliseconds(latency), "20 ms"})
+	heard, err := a.audience(ctx)
+	return append(rows, heard...), err
 }
 
 // eventLatency is the median time between the change of a configuration file

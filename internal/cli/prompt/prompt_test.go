@@ -12,7 +12,7 @@ import (
 func TestAPasswordIsTheFirstLineOfAPipe(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{
-		"secret\n": "secret", "secret": "secret", "secret\r\nmore\n": "secret", " a b \n": " a b ",
+		"secret\n": "secret", "secret": "secret", "secret\r\nmore\n": "secret", "a b \n": "a b ",
 	} {
 		s, in, out, errs := iostreams.Test()
 		in.WriteString(input)

@@ -17,8 +17,14 @@ import (
 // ends or the loop is left. An error is yielded once, last. An event of kind
 // [api.Resync] says that this reader was too slow and lost some.
 func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Event, error] {
+	return EventsFrom(ctx, c, q, nil)
+}
+
+// EventsFrom is [Events] that calls opened once the stream is there: what happens
+// from then on is in it, so the state asked for afterwards misses nothing.
+func EventsFrom(ctx context.Context, c *Client, q api.EventQuery, opened func()) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
-		for e, err := range c.stream(ctx, "events", api.GetDaemonEvents.Describe(), q) {
+		for e, err := range c.stream(ctx, "events", api.GetDaemonEvents.Describe(), q, opened) {
 			var id uint64
 			if err == nil {
 				if id, err = strconv.ParseUint(e.ID, 10, 64); err != nil {
@@ -38,17 +44,18 @@ func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Even
 
 // NodeLogs streams the log of a node: events named [api.LogLine] and [api.LogLive].
 func NodeLogs(ctx context.Context, c *Client, q api.LogQuery) iter.Seq2[sse.Event, error] {
-	return c.stream(ctx, "log", api.GetNodeLogs.Describe(), q)
+	return c.stream(ctx, "log", api.GetNodeLogs.Describe(), q, nil)
 }
 
 // InstanceLogs streams the log of an instance, as [NodeLogs].
 func InstanceLogs(ctx context.Context, c *Client, q api.InstanceLogQuery) iter.Seq2[sse.Event, error] {
-	return c.stream(ctx, "log", api.GetInstanceLogs.Describe(), q)
+	return c.stream(ctx, "log", api.GetInstanceLogs.Describe(), q, nil)
 }
 
 // stream calls an operation that answers events, until ctx ends, the stream ends
-// or the loop is left. An error is yielded once, last.
-func (c *Client) stream(ctx context.Context, what string, d api.Description, in any) iter.Seq2[sse.Event, error] {
+// or the loop is left. An error is yielded once, last. opened, when not nil, is
+// called before the first event.
+func (c *Client) stream(ctx context.Context, what string, d api.Description, in any, opened func()) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		watched, stop, cancel := c.watch(ctx)
 		defer cancel()
@@ -63,6 +70,9 @@ func (c *Client) stream(ctx context.Context, what string, d api.Description, in 
 			body, _ := io.ReadAll(io.LimitReader(response.Body, api.MaxBody))
 			yield(sse.Event{}, problem(response, body))
 			return
+		}
+		if opened != nil {
+			opened()
 		}
 		for e, err := range sse.NewReader(response.Body, 0).Events() {
 			if err != nil {

@@ -123,7 +123,7 @@ func Parse(data []byte) (File, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil // an empty file
 	}
-	if err == nil && decoder.Decode(new(json.RawMessage)) != io.EOF { //nolint:errorlint // Decode returns it as is
+	if err == nil && decoder.Decode(new(json.RawMessage)) != io.EOF {
 		err = errors.New("something follows the closing brace")
 	}
 	if err != nil {
@@ -135,8 +135,7 @@ func Parse(data []byte) (File, error) {
 
 // plainer says what the decoder means.
 func plainer(err error) error {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s: a %s is not what goes there", kind.Field, kind.Value)
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))

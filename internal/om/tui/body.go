@@ -190,7 +190,8 @@ func (m Model) firstNode(widths []int, fixed, column, width int) int {
 func (m Model) contextLines() []screen.Line {
 	if len(m.contexts) == 0 {
 		return []screen.Line{
-			plain("There is no context yet. A context names a cluster and a user:"), {},
+			plain("There is no context yet. A context names a cluster and a user:"),
+			{},
 			plain("  ox context cluster add --name lab --server https://lab.example.com:1215"),
 			plain("  ox context user add --name john"),
 			plain("  ox context add --name john@lab --cluster lab --user john"),
@@ -377,8 +378,13 @@ func (m Model) resource(path, node, rid string, width int) []screen.Line {
 		set  bool
 		name string
 	}{
-		{r.Running, "running"}, {r.Monitor, "monitored"}, {r.Disable, "disabled"}, {r.Optional, "optional"}, {r.Encap, "encapsulated"},
-		{r.Standby, "standby"}, {r.Stopped, "stopped on purpose"},
+		{r.Running, "running"},
+		{r.Monitor, "monitored"},
+		{r.Disable, "disabled"},
+		{r.Optional, "optional"},
+		{r.Encap, "encapsulated"},
+		{r.Standby, "standby"},
+		{r.Stopped, "stopped on purpose"},
 	} {
 		if f.set {
 			flags = append(flags, f.name)

@@ -116,6 +116,8 @@ func event(t *testing.T, kind, data string) api.Event {
 	return api.Event{Kind: kind, At: at(), Data: json.RawMessage(data)}
 }
 
+var errCut = errors.New("no daemon answers on lab:1215: connection refused")
+
 // world is a station with clusters for tests.
 type world struct {
 	mu       sync.Mutex
@@ -176,12 +178,16 @@ func (w *world) ClusterStatus(context.Context, string) (api.ClusterStatus, error
 	return w.status, nil
 }
 
-func (w *world) Events(ctx context.Context, _ api.EventQuery) iter.Seq2[api.Event, error] {
+func (w *world) EventsFrom(ctx context.Context, _ api.EventQuery, opened func()) iter.Seq2[api.Event, error] {
 	w.note("events")
+	w.mu.Lock()
+	events := w.events
+	w.mu.Unlock()
 	return func(yield func(api.Event, error) bool) {
+		opened()
 		for {
 			select {
-			case e, open := <-w.events:
+			case e, open := <-events:
 				if !open {
 					yield(api.Event{}, errors.New("the link is cut"))
 					return

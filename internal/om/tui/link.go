@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/screen"
@@ -97,10 +98,11 @@ func follow(ctx context.Context, c Cluster, gen int, send func(screen.Msg)) (onc
 		err   error
 	}
 	// The stream is opened before the state is asked for: nothing is missed between.
-	stream := make(chan item, 256)
+	stream, opened := make(chan item, 256), make(chan struct{})
 	go func() {
 		defer close(stream)
-		for e, err := range c.Events(ctx, api.EventQuery{NodeName: api.NodeName{Node: api.Localhost}, Filter: kinds()}) {
+		q := api.EventQuery{NodeName: api.NodeName{Node: api.Localhost}, Filter: kinds()}
+		for e, err := range c.EventsFrom(ctx, q, sync.OnceFunc(func() { close(opened) })) {
 			select {
 			case stream <- item{e, err}:
 			case <-ctx.Done():
@@ -110,12 +112,14 @@ func follow(ctx context.Context, c Cluster, gen int, send func(screen.Msg)) (onc
 	}()
 	var p picture
 	var events []happening
-	again := true
-	settle := time.NewTimer(0)
+	again, due := true, true
+	settle := time.NewTimer(time.Hour)
 	defer settle.Stop()
-	due := true
 	for {
 		select {
+		case <-opened:
+			opened = nil
+			settle.Reset(0)
 		case i, open := <-stream:
 			switch {
 			case !open:

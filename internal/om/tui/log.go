@@ -20,7 +20,7 @@ func (d distant) Logs(ctx context.Context, node string, p object.Path) iter.Seq2
 	}
 	return func(yield func(LogLine, error) bool) {
 		for l, err := range d.Backend.Logs(ctx, q) {
-			if !yield(LogLine{At: l.At, Level: l.Level, Object: l.Path, Rid: l.RID, Message: join(l.Message, l.Err)}, err) {
+			if !yield(LogLine{At: l.At, Level: l.Level, Object: l.Path, Rid: l.RID, Message: l.Text() + log.Facts(l.Raw)}, err) {
 				return
 			}
 		}

@@ -28,7 +28,6 @@ type Model struct {
 	context  string // in force, "" for that of the command line
 	contexts []Context
 	gen      int // counts the connections: news of a former one are late
-	cluster  Cluster
 	state    linkState
 	since    time.Time // of the state
 	trouble  error     // why the connection is lost

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func (m Model) text(msg textMsg) {
 		if p.kind != textPage || p.serial != msg.serial {
 			continue
 		}
-		p.lines = append(p.lines[:len(p.lines):len(p.lines)], msg.lines...)
+		p.lines = append(slices.Clip(p.lines), msg.lines...)
 		p.lines = p.lines[max(0, len(p.lines)-maxLines):]
 		p.busy, p.err = !msg.done, msg.err
 	}

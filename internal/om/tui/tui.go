@@ -44,7 +44,8 @@ type Context struct {
 // Cluster is a cluster to look at and to act on.
 type Cluster interface {
 	ClusterStatus(ctx context.Context, selector string) (api.ClusterStatus, error)
-	Events(ctx context.Context, q api.EventQuery) iter.Seq2[api.Event, error]
+	// EventsFrom calls opened once what happens is in the stream.
+	EventsFrom(ctx context.Context, q api.EventQuery, opened func()) iter.Seq2[api.Event, error]
 	ConfigFile(ctx context.Context, p object.Path) (configure.File, error)
 	Orchestrate(ctx context.Context, p object.Path, a cmdobject.Action) (string, error)
 	WaitOrchestration(ctx context.Context, id string, limit time.Duration) (api.Orchestration, error)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ func (m Model) View() screen.Frame {
 	if m.menu != nil {
 		box := m.menuLines()
 		keep := max(0, m.room()-len(box))
-		body = append(pad(body, keep)[:keep], box[:min(len(box), m.room())]...)
+		body = slices.Concat(pad(body, keep)[:keep], box[:min(len(box), m.room())])
 	}
 	lines := append([]screen.Line{m.header(width), {}}, pad(body, m.room())...)
 	footer, cursor := m.footer()
@@ -148,18 +149,13 @@ func (m Model) title() string {
 
 // stateText says how the connection is.
 func (m Model) stateText() (string, iostreams.Style) {
-	switch m.state {
-	case live:
+	switch {
+	case m.state == live:
 		return "live", iostreams.Green
-	case connecting:
+	case m.trouble != nil:
+		return "lost " + ago(m.now.Sub(m.since)), iostreams.Red
+	case m.state == connecting:
 		return "connecting", iostreams.Yellow
-	case lost:
-		text := "lost"
-		if !m.since.IsZero() {
-			text += " " + ago(m.now.Sub(m.since))
-		}
-		return text, iostreams.Red
-	case idle:
 	}
 	return "not connected", iostreams.Yellow
 }

@@ -380,7 +380,7 @@ func (r *remove) Run(ctx context.Context, c *verb.Call) error {
 // drop removes the entry, and returns the contexts that go with it.
 func (r *remove) drop(f *station.File) (contexts []string, err error) {
 	uses := func(station.Context) bool { return false }
-	there := false
+	var there bool
 	switch r.what {
 	case clusterPart:
 		_, there = f.Clusters[r.name]

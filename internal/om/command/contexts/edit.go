@@ -70,7 +70,7 @@ func (e *edit) Run(ctx context.Context, c *verb.Call) error {
 	if err := e.keeper.EditFile(ctx, c, draft); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(draft) //nolint:gosec // the file of this user
+	text, err := os.ReadFile(draft)
 	if err != nil {
 		return err
 	}

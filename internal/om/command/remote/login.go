@@ -1,5 +1,13 @@
 package remote
 
+import (
+	"context"
+	"iter"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/client"
+)
+
 // LoginError says that a context needs a login before anything else.
 type LoginError struct {
 	Context string
@@ -13,3 +21,12 @@ func (e *LoginError) Error() string {
 
 // LoginContext names the context.
 func (e *LoginError) LoginContext() string { return e.Context }
+
+// EventsFrom is Events that calls opened once the stream is there.
+func (b *Backend) EventsFrom(ctx context.Context, q api.EventQuery, opened func()) iter.Seq2[api.Event, error] {
+	c, err := b.Connect()
+	if err != nil {
+		return func(yield func(api.Event, error) bool) { yield(api.Event{}, err) }
+	}
+	return client.EventsFrom(ctx, c, q, opened)
+}

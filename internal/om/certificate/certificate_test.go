@@ -194,7 +194,7 @@ func TestKeysAreFastUnlessBitsSaysOtherwise(t *testing.T) {
 		t.Error("clients of TLS 1.2 cannot use the RSA key")
 	}
 	for _, bits := range []int64{256, 1024, 2047, 16384, -1} {
-		if err := certificate.CheckBits(bits); err == nil || !strings.Contains(err.Error(), "2048 to 8192") {
+		if err := schema.CheckBits(bits); err == nil || !strings.Contains(err.Error(), "2048 to 8192") {
 			t.Errorf("bits = %d: %v", bits, err)
 		}
 	}

@@ -10,25 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-)
 
-// The sizes of RSA keys: fewer bits are broken, more cost seconds for nothing.
-const (
-	minBits = 2048
-	maxBits = 8192
+	"github.com/holdfast-ops/holdfast/internal/om/schema"
 )
-
-// CheckBits refuses a size of RSA keys that is not made; 0 is none asked for.
-func CheckBits(bits int64) error {
-	if bits != 0 && (bits < minBits || bits > maxBits || bits%8 != 0) {
-		return fmt.Errorf("bits = %d: RSA keys have %d to %d bits, 4096 for example; without bits the key is an ECDSA one", bits, minBits, maxBits)
-	}
-	return nil
-}
 
 // NewKey makes a private key: RSA of that many bits, or ECDSA on P-256 for 0.
 func NewKey(random io.Reader, bits int64) (crypto.Signer, error) {
-	if err := CheckBits(bits); err != nil {
+	if err := schema.CheckBits(bits); err != nil {
 		return nil, err
 	}
 	var key crypto.Signer

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 
+	"github.com/holdfast-ops/holdfast/internal/om/command/certificate"
 	"github.com/holdfast-ops/holdfast/internal/om/command/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/command/configure"
 	"github.com/holdfast-ops/holdfast/internal/om/command/contexts"
@@ -59,6 +60,7 @@ func objectVerbs() []verb.Verb {
 	verbs = append(verbs, instance.Actions()...)
 	verbs = append(verbs, instance.Resources()...)
 	verbs = append(verbs, configure.Verbs(selected)...)
+	verbs = append(verbs, certificate.Verbs()...)
 	verbs = append(verbs, key.Verbs()...)
 	return append(verbs, log.Verb("logs", "Print the log of the objects", verb.Args{}, log.Selected))
 }
@@ -118,6 +120,7 @@ func daemonVerbs() []verb.Verb {
 func topics() map[string]string {
 	return map[string]string{
 		"instance":      "Act on the instances of this node, now",
+		"certificate":   "Make and renew certificates",
 		"config":        "Read and change configurations",
 		"key":           "Read and change the keys of configuration maps, secrets and users",
 		"secret":        "Change what the nodes of the cluster share",

@@ -35,6 +35,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/presented"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/reinstall"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/scheduler"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
@@ -45,6 +46,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/renewal/stored"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
@@ -124,8 +126,12 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer cancel()
 	ending := &ending{cancel: cancel, node: self, state: states, executor: runs, log: o.Log}
 	drains := newDrainer(self, runs, ending, o.Log)
+	certificates := presented.New(presented.Options{
+		Objects: stored.Objects{Store: configs, Node: o.Host.Hostname}, Bus: events, Log: o.Log,
+		Own: setup.Certificate(), First: identity.Certificate,
+	})
 	listeners := &listeners{
-		socket: o.Host.Paths.Socket(), cert: identity.Certificate, state: states, bus: events, log: control.Logger("listener"),
+		socket: o.Host.Paths.Socket(), cert: certificates.For, state: states, bus: events, log: control.Logger("listener"),
 		tried: make(chan struct{}), asked: make(chan struct{}, 1),
 	}
 	server := httpd.New(httpd.Options{
@@ -153,7 +159,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain}.run},
 		{"lock", process.watch},
 	}
-	outer := []part{{"socket", listeners.serveSocket}, {"listener", listeners.serveTLS}, {"keeper", keeper.run}}
+	outer := []part{{"socket", listeners.serveSocket}, {"certificates", certificates.Run}, {"listener", listeners.serveTLS}, {"keeper", keeper.run}}
 	err = rings(ctx, inner, discovery.Ready(), outer)
 	o.Log.Info("daemon stopped", slog.Duration("dur", time.Since(began)))
 	if err == nil && ending.again(told) {

@@ -21,7 +21,7 @@ import (
 // listeners are where the API is served.
 type listeners struct {
 	socket string
-	cert   tls.Certificate
+	cert   func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	server *httpd.Server
 	state  *state.State
 	bus    *bus.Bus
@@ -175,7 +175,7 @@ func (l *listeners) listen(ctx context.Context, config cluster.ListenerConfig) (
 		if config.Port == 0 { // what the configuration says cannot be read
 			err = errors.New("no port: see the issues of the cluster configuration")
 		} else {
-			listener, err = httpd.ListenTLS(ctx, config.Addr, config.Port, l.cert)
+			listener, err = httpd.ListenCertificates(ctx, config.Addr, config.Port, l.cert)
 		}
 		if err != nil && failed != err.Error() {
 			failed = err.Error()

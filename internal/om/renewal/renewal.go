@@ -9,14 +9,13 @@ package renewal
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
-
-	"crypto/x509"
 
 	"github.com/holdfast-ops/holdfast/internal/om/certificate"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -201,7 +200,7 @@ func (r *Renewer) pair(ctx context.Context, p object.Path) (*certificate.Pair, e
 
 // shares refuses the objects of another namespace, unless they share their keys.
 func shares(p object.Path, d Description, namespace string) error {
-	if p.Namespace == namespace || slices.Contains(d.Share, namespace) || slices.Contains(d.Share, "*") {
+	if p.Namespace == namespace || slices.ContainsFunc(d.Share, func(with string) bool { return object.Glob(with, namespace) }) {
 		return nil
 	}
 	return fmt.Errorf("%s does not share its keys with namespace %s: add it to the share keyword of %s", p, namespace, p)

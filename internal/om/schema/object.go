@@ -100,6 +100,9 @@ type CertificateSettings struct {
 	Validity     time.Duration
 }
 
+// ACMESection is the section of a sec that names an ACME directory.
+const ACMESection = "acme"
+
 // ACMESettings tell how the certificate of a sec is issued and renewed.
 type ACMESettings struct {
 	Directory   string
@@ -164,7 +167,7 @@ func data() keyword.Section {
 }
 
 func acme() keyword.Section {
-	return untyped("acme", "How the certificate is obtained from an ACME directory.",
+	return untyped(ACMESection, "How the certificate is obtained from an ACME directory.",
 		func(k *keyword.Table) { (&ACMESettings{}).Keywords(k) })
 }
 
@@ -355,8 +358,30 @@ func (s *ObjectSettings) certificate(k *keyword.Table) {
 	subject(&c.Unit, "ou", "The unit in the subject of the certificate.", "Lab")
 	subject(&c.Email, "email", "The address written in the certificate, and given to the ACME directory.", "admin@example.com")
 	k.Size(&c.Bits, "bits", "The size of the private key, made with RSA. Without it the key is an ECDSA one on the curve P-256, which is as strong as RSA keys of 3072 bits, and much faster.").
-		Scopable().For(sec, usr).DefaultText("an ECDSA key").Eg("4096")
+		Scopable().For(sec, usr).DefaultText("an ECDSA key").Check(checkBits).Eg("4096")
 	k.Duration(&c.Validity, "validity", "How long the certificate is valid. One signed by another object expires with the certificate of that object at the latest.").Scopable().Default("1y").For(sec, usr).Eg("90d")
+}
+
+// The sizes of RSA keys: fewer bits are broken, more cost seconds for nothing.
+const (
+	minBits = 2048
+	maxBits = 8192
+)
+
+// CheckBits refuses a size of RSA keys that is not made; 0 is none asked for.
+func CheckBits(bits int64) error {
+	if bits != 0 && (bits < minBits || bits > maxBits || bits%8 != 0) {
+		return fmt.Errorf("bits = %d: RSA keys have %d to %d bits, 4096 for example; without bits the key is an ECDSA one", bits, minBits, maxBits)
+	}
+	return nil
+}
+
+func checkBits(text string) error {
+	bits, err := config.ParseSize(text)
+	if err != nil {
+		return nil //nolint:nilerr // the type says so
+	}
+	return CheckBits(bits)
 }
 
 func (s *ObjectSettings) access(k *keyword.Table) {

@@ -43,15 +43,20 @@ func ListenSocket(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// ListenTLS opens the listener of the cluster. An empty addr is every address,
-// port 0 any free port.
+// ListenTLS is [ListenCertificates] with one certificate for every client.
 func ListenTLS(ctx context.Context, addr string, port int, cert tls.Certificate) (net.Listener, error) {
+	return ListenCertificates(ctx, addr, port, func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &cert, nil })
+}
+
+// ListenCertificates opens the listener of the cluster. An empty addr is every
+// address, port 0 any free port. certificate gives the one to present to a client.
+func ListenCertificates(ctx context.Context, addr string, port int, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(addr, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen on port %d, listener.port of the cluster configuration: %w", port, err)
 	}
 	return tls.NewListener(l, &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion: tls.VersionTLS13, GetCertificate: certificate, NextProtos: []string{"h2", "http/1.1"},
 		ClientAuth: tls.RequestClientCert, // who holds one is recognised by it, see package auth
 	}), nil
 }

@@ -125,7 +125,7 @@ type ObjectConfigCreate struct {
 	ObjectName
 	Restore bool   `query:"restore" doc:"Keep the recorded keywords, the id of the object among them."`
 	Force   bool   `query:"force" doc:"Replace an object of the same name."`
-	RawBody []byte `contentType:"application/octet-stream"`
+	RawBody []byte `contentType:"application/octet-stream" required:"false"`
 }
 
 // ObjectKeywordQuery asks for the keywords an object may have.

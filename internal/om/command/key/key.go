@@ -86,6 +86,13 @@ func Verbs() []verb.Verb {
 			New:   verb.Needs(func(e Editor) verb.Runner { return &edit{editor: e} }),
 		},
 		{
+			Path: "key install", Also: []string{"install"},
+			Short:   "Lay keys down again as files, on this node",
+			Long:    "Lay down again the files that install lines made from these keys, in the instances of this node that have them. The daemon does so by itself when a key changes.",
+			Example: "om ns1/sec/web key install --name fullpem",
+			New:     verb.Needs(func(in Installer) verb.Runner { return &install{installer: in} }),
+		},
+		{
 			Path: "key rename", Also: []string{"rename"},
 			Short:   "Give a key another name",
 			Example: "om ns1/cfg/app key rename --name app.conf --to old.conf",

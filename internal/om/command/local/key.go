@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/command/remote"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
@@ -89,6 +90,14 @@ func (b *Backend) EditFile(ctx context.Context, c *verb.Call, name string) error
 		return fmt.Errorf("edit %s: %w", name, err)
 	}
 	return nil
+}
+
+// InstallKeys implements key.Installer.
+func (b *Backend) InstallKeys(ctx context.Context, c *verb.Call, p object.Path, pattern string) ([]object.Path, error) {
+	if _, err := b.data().Keys(p); err != nil {
+		return nil, err
+	}
+	return b.engine(c).Reinstall(ctx, p, pattern, instance.Request{})
 }
 
 // RotateSecret implements cluster.Rotator.

@@ -36,7 +36,7 @@ func forks(v orchestrate.Verb) bool {
 
 // act does what was decided: its end comes back as a post.
 func (m *Monitor) act(w *watched, a orchestrate.Action, sid string) {
-	m.o.Log.Info("act", slog.String("object", w.path.String()), slog.String("sid", sid), slog.String("reason", a.String()+": "+because(w.because)))
+	m.o.Log.Info("act", about(w, w.monitor.OrchestrationID, slog.String("sid", sid), slog.String("reason", a.String()+": "+because(w.because)))...)
 	switch a.Verb {
 	case orchestrate.Freeze, orchestrate.Unfreeze:
 		m.flagged(w, m.o.Flags.SetFrozen(w.path, a.Verb == orchestrate.Freeze))

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -235,14 +236,24 @@ func (m *Monitor) set(w *watched, old *cluster.InstanceMonitor, v cluster.Instan
 			if old.State == orchestrate.StateInit {
 				say = m.o.Log.Debug // every instance, at each start of the daemon
 			}
-			say("state", slog.String("object", w.path.String()),
-				slog.String("from", old.State), slog.String("to", v.State), slog.String("reason", because(w.because)))
+			say("state", about(w, cmp.Or(v.OrchestrationID, old.OrchestrationID),
+				slog.String("from", old.State), slog.String("to", v.State), slog.String("reason", because(w.because)))...)
 		}
 	}
 	v.UpdatedAt = now()
 	w.monitor = v
 	m.o.State.SetInstanceMonitor(w.path, m.self, v)
 	return true
+}
+
+// about are the attributes of a line about an instance, and about its orchestration
+// if it is part of one: the log of that is found by its id.
+func about(w *watched, orchestration string, more ...any) []any {
+	attrs := []any{slog.String("object", w.path.String())}
+	if orchestration != "" {
+		attrs = append(attrs, slog.String("oid", orchestration))
+	}
+	return append(attrs, more...)
 }
 
 // because is the weightiest reason, in words.

@@ -8,7 +8,7 @@ func All() []Endpoint {
 		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords,
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
 
-		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers,
+		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers, GetNodeSchedule,
 		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords,
 		PostPeerActionFreeze, PostPeerActionUnfreeze, PostPeerActionDrain, PostPeerActionAbort, PostNodeActionClear,
 		GetNodeMetrics, GetPools, GetPoolVolumes, GetNetworks, GetNetworkIP,
@@ -19,14 +19,14 @@ func All() []Endpoint {
 		GetDaemonExecs, GetDaemonExec, GetDaemonOrchestrations, GetDaemonOrchestration,
 		DeleteDaemonExecs, GetDaemonProcesses, DeleteDaemonProcesses, GetNodeLogs, GetInstanceLogs,
 
-		GetObjects, GetObjectPaths, GetObject, GetObjectResourceInfo,
+		GetObjects, GetObjectPaths, GetObject, GetObjectResourceInfo, GetObjectSchedule,
 		GetObjectConfig, PatchObjectConfig, GetObjectConfigFile, PostObjectConfigFile, PutObjectConfigFile, GetObjectConfigKeywords,
 		GetObjectData, PatchObjectData, GetObjectDataKey, PostObjectDataKey, PutObjectDataKey, DeleteObjectDataKey, GetObjectDataKeys,
 		PostObjectActionStart, PostObjectActionStop, PostObjectActionRestart, PostObjectActionFreeze, PostObjectActionUnfreeze,
 		PostObjectActionProvision, PostObjectActionUnprovision, PostObjectActionPurge, PostObjectActionDelete, PostObjectActionAbort,
 		PostSvcDisable, PostSvcEnable,
 
-		GetInstances, GetInstance, GetResources, GetInstanceConfigFile, GetInstanceResourceInfo, PostInstanceClear,
+		GetInstances, GetInstance, GetResources, GetInstanceConfigFile, GetInstanceResourceInfo, GetInstanceSchedule, PostInstanceClear,
 		PostInstanceActionStart, PostInstanceActionStop, PostInstanceActionRestart, PostInstanceActionShutdown, PostInstanceActionBoot,
 		PostInstanceActionStartStandby, PostInstanceActionProvision, PostInstanceActionUnprovision, PostInstanceActionRun,
 		PostInstanceActionFreeze, PostInstanceActionUnfreeze, PostInstanceActionDelete, PostInstanceActionStatus, PostInstanceActionInfo, PostInstanceActionPushResourceInfo,

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/command/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/command/node"
 	"github.com/holdfast-ops/holdfast/internal/om/command/object"
+	"github.com/holdfast-ops/holdfast/internal/om/command/schedule"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	omobject "github.com/holdfast-ops/holdfast/internal/om/object"
 )
@@ -59,6 +60,7 @@ func objectVerbs() []verb.Verb {
 	verbs = append(verbs, object.Orchestrated()...)
 	verbs = append(verbs, instance.Actions()...)
 	verbs = append(verbs, instance.Resources()...)
+	verbs = append(verbs, schedule.Objects)
 	verbs = append(verbs, configure.Verbs(selected)...)
 	verbs = append(verbs, certificate.Verbs()...)
 	verbs = append(verbs, key.Verbs()...)
@@ -101,6 +103,7 @@ func documented(ctx context.Context, c *verb.Call) ([]omobject.Path, error) {
 func nodeVerbs() []verb.Verb {
 	return append(node.Verbs(),
 		daemon.Events(true),
+		schedule.Node,
 		log.Verb("logs", "Print the log of the node", verb.Args{}, log.Everything))
 }
 
@@ -125,6 +128,7 @@ func topics() map[string]string {
 		"key":           "Read and change the keys of configuration maps, secrets and users",
 		"secret":        "Change what the nodes of the cluster share",
 		"resource":      "Look at the resources of instances",
+		"schedule":      "Look at what runs by itself",
 		"exec":          "Look at the runs of the daemon",
 		"session":       "Look at the submitted commands",
 		"orchestration": "Look at the orchestrations",

@@ -113,7 +113,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Bus: events, State: states, Instances: engine, Executor: runs, Log: o.Log, Ready: discovery.Ready(),
 	})
 	schedules := scheduler.New(scheduler.Options{
-		Paths: o.Host.Paths, State: states, Bus: events, Log: o.Log, Evaluate: pool, Executor: runs, NodeJobs: nodeCommands(),
+		Paths: o.Host.Paths, State: states, Bus: events, Log: o.Log, Evaluate: pool, Executor: runs, NodeJobs: instance.NodeCommands(),
 		Inform: func(ctx context.Context, p object.Path) error {
 			_, err := engine.Info(ctx, p, instance.Request{}, true)
 			return err
@@ -138,7 +138,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: control.Logger("api"), Tokens: tokens,
 		Credentials: credentials(configs, data),
 		State:       states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
-		Monitor: objects, Executor: runs, Logs: book, Instances: engine, Ending: ending,
+		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Ending: ending,
 		Nodes: drains, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 	})
 	listeners.server = server

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
@@ -28,7 +29,7 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 	l, listenerErr := s.store.Listener()
 	n, nodeErr := s.store.Node()
 	labels, labelsErr := s.store.Labels()
-	schedules, schedulesErr := s.schedules()
+	schedules, schedulesErr := instance.NodeSchedules(s.store)
 	if clusterErr == nil {
 		clusterErr = s.identified()
 	}

@@ -162,6 +162,7 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 		Session:    r.Session,
 		Force:      r.Force,
 		Confirm:    r.Confirm,
+		Scheduled:  r.Origin == OriginScheduler,
 	}
 	m.env.Installation = l.installation(rid)
 	if strings.ContainsAny(index, "/\x00") || index == "." || index == ".." {

@@ -110,6 +110,9 @@ type Env struct {
 	Session      string // id of the action in progress
 	Force        bool   // the action asked to override safety checks
 	Confirm      bool   // the action answers yes to the confirmations
+	// Scheduled tells that the scheduler of the daemon asked for the action: it has
+	// marked the run.
+	Scheduled bool
 }
 
 // Infof logs, for people, what is done to the resource.

@@ -232,14 +232,23 @@ func (s *Scheduler) held(view *cluster.View, j *job) string {
 	if j.path.IsZero() {
 		return ""
 	}
-	o := view.Objects[j.path]
-	if o == nil {
-		return "the instance is gone"
+	if why := s.busy(view, j); why != "" {
+		return why
 	}
-	return heldInstance(o.Instances[s.o.State.Node()], j)
+	return unmet(view.Objects[j.path].Instances[s.o.State.Node()], j)
 }
 
-func heldInstance(i cluster.Instance, j *job) string {
+// busy tells what goes on with the instance of a job, to which an end will come;
+// empty for nothing.
+func (s *Scheduler) busy(view *cluster.View, j *job) string {
+	o := view.Objects[j.path]
+	if o == nil && j.path.IsZero() {
+		return ""
+	}
+	if o == nil {
+		return "the instance is not known yet"
+	}
+	i := o.Instances[s.o.State.Node()]
 	if i.Status == nil || i.Config == nil {
 		return "the status of the instance is not known yet"
 	}
@@ -251,6 +260,11 @@ func heldInstance(i cluster.Instance, j *job) string {
 			return "the instance is " + m.State
 		}
 	}
+	return ""
+}
+
+// unmet tells which requirement of a job its instance does not meet.
+func unmet(i cluster.Instance, j *job) string {
 	if p := i.Status.Provisioned; j.config.RequireProvisioned && p != cluster.ProvisionedTrue && p != cluster.ProvisionedNotApplicable {
 		return "the instance is not provisioned"
 	}

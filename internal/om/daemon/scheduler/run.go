@@ -82,11 +82,12 @@ func (s *Scheduler) dueRuns(runs []*job, now time.Time) []*job {
 }
 
 // triggeredRuns begins what an event asked for. What may not run is forgotten,
-// unless the former run goes on: the event may have come too late for it.
+// unless something goes on with the instance, as the former run, which may have
+// been too early for the event.
 func (s *Scheduler) triggeredRuns(runs []*job, now time.Time) []*job {
 	view := s.o.State.View()
 	for j, at := range s.pending {
-		if at.After(now) && at.Sub(now) <= triggerGap || j.running >= max(j.config.MaxParallel, 1) {
+		if at.After(now) && at.Sub(now) <= triggerGap || s.occupied(view, j) {
 			continue
 		}
 		delete(s.pending, j)
@@ -99,6 +100,12 @@ func (s *Scheduler) triggeredRuns(runs []*job, now time.Time) []*job {
 		s.begin(j, now)
 	}
 	return runs
+}
+
+// occupied tells whether something has to end before a job that an event asked
+// for is looked at.
+func (s *Scheduler) occupied(view *cluster.View, j *job) bool {
+	return j.running >= max(j.config.MaxParallel, 1) || s.busy(view, j) != ""
 }
 
 // begin marks a run before it is asked for.
@@ -118,12 +125,12 @@ func (s *Scheduler) begin(j *job, now time.Time) {
 // wait is how long nothing is due, to the next whole second: what is due within
 // one runs together.
 func (s *Scheduler) wait(now time.Time) time.Duration {
-	next := now.Add(lookEvery)
+	next, view := now.Add(lookEvery), s.o.State.View()
 	if len(s.due) > 0 && s.due[0].next.Before(next) {
 		next = s.due[0].next
 	}
 	for j, at := range s.pending {
-		if at.Before(next) && j.running < max(j.config.MaxParallel, 1) {
+		if at.Before(next) && !s.occupied(view, j) {
 			next = at
 		}
 	}

@@ -16,7 +16,8 @@
 //     max_parallel, a node that is in maintenance, drained, or ends;
 //   - a failed run is left alone as long as snooze says;
 //   - a job with events runs when one comes, two runs five seconds apart at
-//     least. What comes while the job may not run is forgotten.
+//     least. What comes during an action or an orchestration is for after it; what
+//     comes while the job may not run for another reason is forgotten.
 //
 // There is one goroutine. It wakes up when the next job is due, to the second, and
 // every half minute to see whether the clock was set.
@@ -250,6 +251,13 @@ func (s *Scheduler) Schedule(p object.Path) []cluster.Schedule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	view := s.o.State.View()
+	switch {
+	case s.since.IsZero(): // not started
+	case p.IsZero():
+		s.setNode(view, s.now())
+	default:
+		s.setInstance(view, p, s.now()) // what was just written may not have been told yet
+	}
 	list := make([]cluster.Schedule, 0, len(s.jobs[p]))
 	for _, j := range s.jobs[p] {
 		if s.refresh(j) {

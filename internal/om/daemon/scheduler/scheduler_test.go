@@ -291,6 +291,20 @@ func TestNothingIsMissedOfWhatNobodyAskedFor(t *testing.T) {
 	})
 }
 
+func TestWhatWasJustWrittenIsListed(t *testing.T) {
+	t.Parallel()
+	bubble(t, "2026-03-02 03:00:00", func(b *bench) {
+		b.start()
+		b.state.SetInstanceConfig(svc("a"), "n1", cluster.InstanceConfig{Schedules: []cluster.ScheduleConfig{{Action: "run", Key: "task#1.schedule", Schedule: "@1h"}}})
+
+		list := b.s.Schedule(svc("a")) // before anything is told
+
+		if len(list) != 1 || list[0].Waits != "the status of the instance is not known yet" {
+			t.Errorf("%+v", list)
+		}
+	})
+}
+
 func TestARunByHandCounts(t *testing.T) {
 	t.Parallel()
 	bubble(t, "2026-03-02 03:00:00", func(b *bench) {
@@ -505,6 +519,20 @@ func TestAnEventRunsTheTasksThatWaitForIt(t *testing.T) {
 			b.bus.Publish(frozen(svc("a")))
 			pass(time.Hour)
 			b.expect("02 04:00:00", "02 04:01:00")
+		})
+	})
+	t.Run("what comes during an orchestration is for after it", func(t *testing.T) {
+		t.Parallel()
+		bubble(t, "2026-03-02 04:00:00", func(b *bench) {
+			b.task("", on("InstanceFrozenFileUpdated"))
+			b.start()
+			b.state.SetInstanceMonitor(svc("a"), "n1", cluster.InstanceMonitor{State: "idle", GlobalExpect: "frozen"})
+			b.bus.Publish(frozen(svc("a")))
+			pass(time.Minute)
+			b.expect()
+			b.state.SetInstanceMonitor(svc("a"), "n1", cluster.InstanceMonitor{State: "idle", GlobalExpect: "none"})
+			pass(time.Hour)
+			b.expect("02 04:01:00")
 		})
 	})
 	t.Run("what comes while it may not run is forgotten", func(t *testing.T) {

@@ -44,6 +44,8 @@ type task struct {
 	snooze, runTimeout     time.Duration
 	logs, confirmation     bool
 	maxParallel            int
+
+	do func(context.Context) error // instead of the command, for the tasks that have none
 }
 
 // Keywords implements [resource.Driver].
@@ -136,7 +138,7 @@ func (t *task) Status(context.Context) resource.State {
 
 // Run implements [resource.Runner].
 func (t *task) Run(ctx context.Context) (err error) {
-	if t.command == "" {
+	if t.command == "" && t.do == nil {
 		return errors.New("no command to run: set the command keyword")
 	}
 	if t.confirmation && !t.env.Confirm {
@@ -149,7 +151,9 @@ func (t *task) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, done()) }()
 
 	at := time.Now()
-	t.stamped(t.stamps().Mark(t.job(), at))
+	if !t.env.Scheduled {
+		t.stamped(t.stamps().Mark(t.job(), at))
+	}
 	runErr := t.execute(ctx)
 	code := 0
 	var exit *host.ExitError
@@ -186,6 +190,9 @@ func (t *task) stamped(err error) {
 }
 
 func (t *task) execute(ctx context.Context) error {
+	if t.do != nil {
+		return t.do(ctx)
+	}
 	timeout := process.FirstOf(t.runTimeout, t.Timeout)
 	if t.logs {
 		return t.Settings.Run(ctx, t.env, t.command, timeout)

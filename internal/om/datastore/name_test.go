@@ -35,7 +35,7 @@ func TestTheNamesOfKeys(t *testing.T) {
 		"#a":                            "comment",
 		";a":                            "comment",
 		"[a]":                           "section",
-		" a":                            "blanks around",
+		"\u0020a":                       "blanks around",
 		strings.Repeat("a", 256):        "255",
 		strings.Repeat("a/", 600) + "a": "1024",
 	} {

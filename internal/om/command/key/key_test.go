@@ -190,7 +190,7 @@ func TestOnlyThePasswordMadeOfADeviceIsPrinted(t *testing.T) {
 
 func TestAnEditIsWrittenOrKept(t *testing.T) {
 	t.Parallel()
-	upper := func(value string) string { return strings.ToUpper(value) }
+	upper := strings.ToUpper
 	for name, c := range map[string]struct {
 		edit   func(string) string
 		refuse error

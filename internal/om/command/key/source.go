@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
@@ -82,9 +83,8 @@ func (s source) file() (values []named, device bool, err error) {
 		values, err = s.directory()
 		return values, false, err
 	}
-	switch info.Mode().Type() {
-	case 0, fs.ModeNamedPipe, fs.ModeDevice | fs.ModeCharDevice:
-	default:
+	readable := []fs.FileMode{0, fs.ModeNamedPipe, fs.ModeDevice | fs.ModeCharDevice}
+	if !slices.Contains(readable, info.Mode().Type()) {
 		return nil, false, fmt.Errorf("--from %s: it is no file, directory, pipe or character device", s.from)
 	}
 	f, err := os.Open(s.from)

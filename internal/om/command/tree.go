@@ -194,7 +194,7 @@ func (b *builder) addVerbs(parent *cobra.Command, s Subsystem, verbs []verb.Verb
 		}
 		b.addVerb(parent, v.Path, v.Hidden, v.Aliases, leaf{v, s, runner})
 		for _, spelling := range v.Also {
-			b.addVerb(parent, spelling, true, v.Aliases, leaf{v, s, runner})
+			b.addVerb(parent, spelling, true, free(parent, spelling, v.Aliases), leaf{v, s, runner})
 		}
 	}
 }
@@ -225,6 +225,17 @@ func (b *builder) addVerb(parent *cobra.Command, path string, hidden bool, alias
 	}
 	parent.AddCommand(cmd)
 	b.runners[cmd] = l
+}
+
+// free leaves of the aliases of another spelling those that are nobody else's:
+// "keys" is no reason for "ls" to mean the keys.
+func free(parent *cobra.Command, spelling string, aliases []string) []string {
+	if strings.Contains(spelling, " ") {
+		return aliases
+	}
+	return slices.DeleteFunc(slices.Clone(aliases), func(alias string) bool {
+		return slices.ContainsFunc(parent.Commands(), func(c *cobra.Command) bool { return c.Name() == alias || c.HasAlias(alias) })
+	})
 }
 
 // topic returns the command gathering the verbs under a word, made when needed.

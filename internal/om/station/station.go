@@ -84,5 +84,14 @@ func replace(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	return renameio.WriteFile(name, data, 0o600, renameio.WithStaticPermissions(0o600))
+	// Not renameio.WriteFile, which keeps the mode of the file it replaces.
+	f, err := renameio.NewPendingFile(name, renameio.WithStaticPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
 }

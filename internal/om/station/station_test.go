@@ -243,6 +243,16 @@ func TestTokensAreForTheirUserOnly(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WithTokens(t.Context(), name, func(station.Tokens) (station.Tokens, error) { return want, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a login leaves the mode %v, %v", info.Mode(), err)
+	}
+
 	if had, err := s.Forget(t.Context(), name); err != nil || !had {
 		t.Errorf("%v, %v", had, err)
 	}

@@ -25,6 +25,9 @@ type Tokens struct {
 	Refresh         secret.String // none: the session cannot be renewed
 	RefreshEnd      time.Time
 	AuthenticatedAt time.Time // of the password
+	// AccessDuration is how long an access token was asked to be valid; the next ones
+	// are too.
+	AccessDuration Duration
 }
 
 // IsZero tells that there are no tokens.
@@ -45,6 +48,7 @@ type wire struct {
 	RefreshToken     string    `json:"refresh_token,omitempty"`
 	RefreshExpiredAt time.Time `json:"refresh_expired_at,omitzero"`
 	AuthenticatedAt  time.Time `json:"authenticated_at"`
+	AccessDuration   Duration  `json:"access_duration,omitzero"`
 }
 
 // tokenFile is the file of the tokens of a context. Whatever the name is, it is
@@ -88,6 +92,7 @@ func (s Station) Tokens(name string) (Tokens, error) {
 	return Tokens{
 		Server: w.Server, User: w.User, Access: secret.New(w.AccessToken), AccessEnd: w.AccessExpiredAt,
 		Refresh: secret.New(w.RefreshToken), RefreshEnd: w.RefreshExpiredAt, AuthenticatedAt: w.AuthenticatedAt,
+		AccessDuration: w.AccessDuration,
 	}, nil
 }
 
@@ -113,6 +118,7 @@ func (s Station) WithTokens(ctx context.Context, name string, change func(Tokens
 	data, err := json.MarshalIndent(wire{
 		Server: after.Server, User: after.User, AccessToken: after.Access.Reveal(), AccessExpiredAt: after.AccessEnd,
 		RefreshToken: after.Refresh.Reveal(), RefreshExpiredAt: after.RefreshEnd, AuthenticatedAt: after.AuthenticatedAt,
+		AccessDuration: after.AccessDuration,
 	}, "", "  ")
 	if err != nil {
 		return Tokens{}, err

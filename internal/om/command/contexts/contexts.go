@@ -225,6 +225,7 @@ type contextVerb struct {
 	change bool
 	flags  *pflag.FlagSet
 	name   string
+	any    bool
 	value  station.Context
 }
 
@@ -234,6 +235,9 @@ func (v *contextVerb) Flags(f *pflag.FlagSet) {
 	f.StringVar(&v.value.Cluster, "cluster", "", "`name` of the cluster to talk to")
 	f.StringVar(&v.value.User, "user", "", "`name` of the user to talk as")
 	f.StringVar(&v.value.Namespace, "namespace", "", "restrict the session to this `namespace`")
+	if v.change {
+		f.BoolVar(&v.any, "any-namespace", false, "restrict the session to no namespace any more")
+	}
 	f.Var(&v.value.AccessTokenDuration, "access-token-duration", "how long an access token is valid, as 1h")
 	f.Var(&v.value.RefreshTokenDuration, "refresh-token-duration", "how long the session may be renewed without the password, as 1d12h")
 }
@@ -242,11 +246,17 @@ func (v *contextVerb) Run(ctx context.Context, _ *verb.Call) error {
 	if err := named(v.name); err != nil {
 		return err
 	}
+	if v.any && v.value.Namespace != "" {
+		return app.Usage("--namespace and --any-namespace exclude each other")
+	}
 	return v.keeper.Station().Update(ctx, func(f *station.File) error {
 		return put(f.Contexts, contextPart, v.name, v.change, func(c *station.Context) {
 			given(v.flags, "cluster", &c.Cluster, v.value.Cluster)
 			given(v.flags, "user", &c.User, v.value.User)
 			given(v.flags, "namespace", &c.Namespace, v.value.Namespace)
+			if v.any {
+				c.Namespace = ""
+			}
 			given(v.flags, "access-token-duration", &c.AccessTokenDuration, v.value.AccessTokenDuration)
 			given(v.flags, "refresh-token-duration", &c.RefreshTokenDuration, v.value.RefreshTokenDuration)
 		})

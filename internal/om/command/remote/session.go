@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/client"
-	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 	"github.com/holdfast-ops/holdfast/internal/om/station"
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
@@ -88,16 +87,17 @@ func (s *session) renew(ctx context.Context, t station.Tokens) (station.Tokens, 
 		return t, err
 	}
 	defer c.Close()
-	got, err := client.Do(ctx, c, postAuthRefresh, tokenQuery{TokenQuery: api.TokenQuery{
-		Scope: s.endpoint.Settings.Namespace, AccessDuration: life(s.endpoint.Settings.AccessTokenDuration),
-	}})
+	got, err := client.Do(ctx, c, api.PostAuthRefresh, api.RefreshQuery{
+		Scope: s.endpoint.Settings.Namespace, AccessDuration: life(t.AccessDuration),
+	})
 	if refused(err) {
 		return t, need("the session is not valid any more")
 	}
 	if err != nil {
 		return t, fmt.Errorf("context %s: renew the session: %w", s.endpoint.Context, err)
 	}
-	return got.keep(t), nil
+	t.Access, t.AccessEnd = secret.New(got.AccessToken), got.AccessExpiredAt
+	return t, nil
 }
 
 // refused tells that the server knows better than the file.
@@ -143,9 +143,9 @@ func (s *Server) Login(ctx context.Context, name string, password secret.String,
 	if l.Refresh != 0 {
 		settings.RefreshTokenDuration = l.Refresh
 	}
-	got, err := client.Do(ctx, c, postAuthToken, tokenQuery{
-		TokenQuery: api.TokenQuery{Scope: settings.Namespace, AccessDuration: life(settings.AccessTokenDuration)},
-		Refresh:    true, RefreshDuration: life(settings.RefreshTokenDuration),
+	got, err := client.Do(ctx, c, api.PostAuthToken, api.TokenQuery{
+		Scope: settings.Namespace, AccessDuration: life(settings.AccessTokenDuration),
+		Refresh: true, RefreshDuration: life(settings.RefreshTokenDuration),
 	})
 	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusUnauthorized {
 		return station.Tokens{}, fmt.Errorf("context %s: %s does not take this password of user %s", name, e.Cluster.Server, e.Login())
@@ -154,34 +154,10 @@ func (s *Server) Login(ctx context.Context, name string, password secret.String,
 		return station.Tokens{}, fmt.Errorf("context %s: %w", name, err)
 	}
 	return s.Station().WithTokens(ctx, name, func(station.Tokens) (station.Tokens, error) {
-		return got.keep(station.Tokens{Server: e.Cluster.Server, User: e.Login(), AuthenticatedAt: time.Now().Round(time.Second)}), nil
+		return station.Tokens{
+			Server: e.Cluster.Server, User: e.Login(), AuthenticatedAt: time.Now().Round(time.Second),
+			Access: secret.New(got.AccessToken), AccessEnd: got.AccessExpiredAt,
+			Refresh: secret.New(got.RefreshToken), RefreshEnd: got.RefreshExpiredAt, AccessDuration: settings.AccessTokenDuration,
+		}, nil
 	})
 }
-
-// tokenQuery is what a login asks for.
-type tokenQuery struct {
-	api.TokenQuery
-	Refresh         bool   `query:"refresh"`
-	RefreshDuration string `query:"refresh_duration"`
-}
-
-// tokens is what a login answers, and a renewal without the part about renewals.
-type tokens struct {
-	AccessToken      string    `json:"access_token"`
-	AccessExpiredAt  time.Time `json:"access_expired_at"`
-	RefreshToken     string    `json:"refresh_token"`
-	RefreshExpiredAt time.Time `json:"refresh_expired_at"`
-}
-
-// keep puts what was answered into the tokens there were.
-func (g tokens) keep(t station.Tokens) station.Tokens {
-	t.Access, t.AccessEnd = secret.New(g.AccessToken), g.AccessExpiredAt
-	if g.RefreshToken != "" {
-		t.Refresh, t.RefreshEnd = secret.New(g.RefreshToken), g.RefreshExpiredAt
-	}
-	return t
-}
-
-var postAuthToken = api.Operation[tokenQuery, tokens]{ID: "PostAuthToken", Method: http.MethodPost, Path: "/api/auth/token", Need: rbac.NeedCredential}
-
-var postAuthRefresh = api.Operation[tokenQuery, tokens]{ID: "PostAuthRefresh", Method: http.MethodPost, Path: "/api/auth/refresh", Need: rbac.NeedCredential}

@@ -46,6 +46,8 @@ type Engine struct {
 	Data func(p object.Path, key string) ([]byte, error)
 	// Keys gives access to the keys that are laid down as files. Nil: there are none.
 	Keys resource.Keys
+	// Renew renews the certificate of a sec. Nil: it cannot be from here.
+	Renew func(ctx context.Context, r resource.Renewal) (string, error)
 	// Notify may be nil: nobody is told.
 	Notify Notifier
 	// Environ is the environment the commands inherit, KEY=value. Nil: a path

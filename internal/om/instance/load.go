@@ -165,6 +165,7 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 		Scheduled:  r.Origin == OriginScheduler,
 	}
 	m.env.Installation = l.installation(rid)
+	m.env.Renew, m.env.Head = l.engine.Renew, l.head
 	if strings.ContainsAny(index, "/\x00") || index == "." || index == ".." {
 		m.err = fmt.Errorf("%s: the index %q of a resource may not hold a slash", rid, index)
 		return m

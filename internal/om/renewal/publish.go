@@ -71,7 +71,7 @@ func (w Webroot) Publish(_ context.Context, answers map[string]string) (withdraw
 			err = errors.Join(fmt.Errorf("webroot %s: %w", filepath.Join(w.Root, w.Dir), err), remove(context.Background()))
 		}
 	}()
-	dir := path.Join(strings.Trim(path.Clean("/"+w.Dir), "/"), certificate.ChallengePath)
+	dir := strings.Trim(path.Join("/", w.Dir, certificate.ChallengePath), "/")
 	if err := makeFolders(root, dir); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ const (
 
 func makeFolders(root *os.Root, dir string) error {
 	made := ""
-	for part := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
+	for part := range strings.SplitSeq(dir, "/") {
 		made = path.Join(made, part)
 		err := root.Mkdir(made, folderMode)
 		if errors.Is(err, fs.ErrExist) {

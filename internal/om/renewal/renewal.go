@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/certificate"
@@ -154,7 +153,7 @@ func (r *Renewer) issuer(ctx context.Context, p object.Path, d Description) (*ce
 	if d.Certificate.CA == "" {
 		return nil, usage, nil
 	}
-	ca, err := Sec(d.Certificate.CA, p.Namespace)
+	ca, err := certificate.Sec(d.Certificate.CA, p.Namespace)
 	if err != nil {
 		return nil, usage, fmt.Errorf("ca: %w", err)
 	}
@@ -204,22 +203,6 @@ func shares(p object.Path, d Description, namespace string) error {
 		return nil
 	}
 	return fmt.Errorf("%s does not share its keys with namespace %s: add it to the share keyword of %s", p, namespace, p)
-}
-
-// Sec reads the name of a sec as it is written in the configuration of an object
-// of a namespace: "web" and "./sec/web" are in that namespace.
-func Sec(name, namespace string) (object.Path, error) {
-	p := object.Path{Namespace: namespace, Kind: object.KindSec, Name: name}
-	if strings.Contains(name, "/") {
-		var err error
-		if p, err = object.ParseRelative(name, namespace); err != nil {
-			return object.Path{}, err
-		}
-	}
-	if p.Kind != object.KindSec {
-		return object.Path{}, fmt.Errorf("%s is no sec", name)
-	}
-	return p, p.Validate()
 }
 
 // SigningRequest asks an authority elsewhere for the certificate of an object, as

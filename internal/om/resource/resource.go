@@ -107,6 +107,10 @@ type Env struct {
 	Data func(path object.Path, key string) ([]byte, error)
 	// Installation is what keys are laid down as files with.
 	Installation Installation
+	// Renew renews the certificate of a sec, and says what it did. Nil: it cannot.
+	Renew func(ctx context.Context, r Renewal) (string, error)
+	// Head is the directory of another resource of the object.
+	Head func(rid string) (string, error)
 	Session      string // id of the action in progress
 	Force        bool   // the action asked to override safety checks
 	Confirm      bool   // the action answers yes to the confirmations

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/renewal"
 	"github.com/holdfast-ops/holdfast/internal/om/renewal/stored"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
 
@@ -58,6 +59,16 @@ func (b *Backend) RenewCertificate(ctx context.Context, c *verb.Call, p object.P
 		o.Where = renewal.Webroot{Root: root}
 	}
 	done, err := b.renewer(func(format string, a ...any) { c.Say(p.String()+": "+format, a...) }).Renew(ctx, p, o)
+	return done.String(), err
+}
+
+// renew renews the certificate of a sec for a task.
+func (b *Backend) renew(ctx context.Context, r resource.Renewal) (string, error) {
+	o := renewal.Options{For: r.For}
+	if r.Root != "" {
+		o.Where = renewal.Webroot{Root: r.Root, Dir: r.Dir}
+	}
+	done, err := b.renewer(r.Infof).Renew(ctx, r.Sec, o)
 	return done.String(), err
 }
 

@@ -112,7 +112,7 @@ func (b *Backend) engine(c *verb.Call) *instance.Engine {
 	data := datastore.New(b.store())
 	return &instance.Engine{
 		Host: b.host, Store: b.store(), Registry: b.registry(), Log: b.logger(c),
-		Data: data.Decode, Keys: data, Notify: notifier{b},
+		Data: data.Decode, Keys: data, Renew: b.renew, Notify: notifier{b},
 	}
 }
 

@@ -15,6 +15,7 @@ func Registry() *resource.Registry {
 		fs.Flag,
 		app.Forking,
 		app.Simple,
+		task.ACME,
 		task.Host,
 	)
 }

@@ -42,6 +42,9 @@ func (d *directory) Keywords(k *keyword.Table) {
 	d.files.Keywords(k)
 }
 
+// Head implements [resource.Header].
+func (d *directory) Head() string { return filepath.Clean(d.path) }
+
 // SortKey implements [resource.Sorter]: what contains comes before what is in it.
 func (d *directory) SortKey() string { return filepath.Clean(d.path) }
 
@@ -280,4 +283,5 @@ var (
 	_ resource.Provisioneder = (*directory)(nil)
 	_ resource.Unprovisioner = (*directory)(nil)
 	_ resource.Sorter        = (*directory)(nil)
+	_ resource.Header        = (*directory)(nil)
 )

@@ -160,6 +160,8 @@ func (t *task) Run(ctx context.Context) (err error) {
 	switch {
 	case errors.As(runErr, &exit):
 		code = exit.Code
+	case runErr != nil && t.do != nil:
+		code = 1
 	case runErr != nil:
 		code = -1
 	}

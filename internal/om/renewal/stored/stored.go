@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/holdfast-ops/holdfast/internal/om/certificate"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -72,7 +73,7 @@ func (o Objects) Site() (renewal.Site, error) {
 func secs(keyword string, names []string) ([]object.Path, error) {
 	var paths []object.Path
 	for _, name := range names {
-		p, err := renewal.Sec(name, object.SystemNamespace)
+		p, err := certificate.Sec(name, object.SystemNamespace)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", keyword, err)
 		}

@@ -123,3 +123,14 @@ func FuzzParseFilter(f *testing.F) {
 		}
 	})
 }
+
+func TestAFilterTellsWhatItNames(t *testing.T) {
+	t.Parallel()
+	f, err := event.ParseFilter("FileInstalled,rid=fs#1,.files[0]=/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Kind() != "FileInstalled" || !f.Has("rid") || f.Has("path") || f.Has(".files[0]") {
+		t.Errorf("%q: kind %q", f, f.Kind())
+	}
+}

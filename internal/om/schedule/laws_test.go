@@ -19,13 +19,13 @@ type subject struct {
 	due     func(s schedule.Schedule, planned, now, last time.Time, r schedule.Random) (bool, time.Time)
 }
 
-func real() subject {
+func genuine() subject {
 	return subject{next: schedule.Schedule.Next, allowed: schedule.Schedule.Allowed, due: schedule.Schedule.Due}
 }
 
 // mutant is the package with a mistake in what it says is next.
 func mutant(next func(s schedule.Schedule, after, last time.Time, r schedule.Random) time.Time) subject {
-	m := real()
+	m := genuine()
 	m.next = next
 	return m
 }
@@ -64,7 +64,7 @@ func laws() []law {
 			return s[:1].Next(after, last, r)
 		})},
 		{"an exclusion takes away what it covers and nothing else", exclusion, func() subject {
-			m := real()
+			m := genuine()
 			m.allowed = func(s schedule.Schedule, now, last time.Time) bool { return s[:1].Allowed(now, last) }
 			return m
 		}()},
@@ -73,7 +73,7 @@ func laws() []law {
 			return s.Next(after.In(time.FixedZone("", offset)), last, r).In(after.Location())
 		})},
 		{"it is neither lost nor made twice when a clock is set", steps, func() subject {
-			m := real()
+			m := genuine()
 			m.due = func(s schedule.Schedule, _, now, last time.Time, r schedule.Random) (bool, time.Time) {
 				next := s.Next(now, last, r)
 				return next.Equal(now), next
@@ -81,7 +81,7 @@ func laws() []law {
 			return m
 		}()},
 		{"the last that was allowed is, and nothing is since", previous, func() subject {
-			m := real()
+			m := genuine()
 			m.allowed = func(s schedule.Schedule, now, last time.Time) bool { return s.Allowed(now.Add(-time.Minute), last) }
 			return m
 		}()},
@@ -94,7 +94,7 @@ func TestLaws(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
-				if err := l.check(real(), questions().Draw(rt, "question")); err != nil {
+				if err := l.check(genuine(), questions().Draw(rt, "question")); err != nil {
 					rt.Fatal(err)
 				}
 			})
@@ -386,7 +386,7 @@ func FuzzNext(f *testing.F) {
 			q.last = q.after.Add(-time.Duration(max(ago, -ago, 0)%(1<<24)) * time.Second)
 		}
 		for _, l := range []func(subject, question) error{dueIsAllowed, advances} {
-			if err := l(real(), q); err != nil {
+			if err := l(genuine(), q); err != nil {
 				t.Error(err)
 			}
 		}

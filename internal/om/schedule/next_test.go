@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // the clocks of the laws change the same way everywhere
@@ -182,15 +183,7 @@ func TestARandomMomentIsOneOfTheRangeAndStays(t *testing.T) {
 // nothing.
 func TestAHopelessScheduleIsGivenUp(t *testing.T) {
 	t.Parallel()
-	text := "["
-	for i := range 180 {
-		if i%2 == 0 {
-			text += `"* mon-sun:1st",`
-		} else {
-			text += `"!*",`
-		}
-	}
-	s := parse(t, text+`"!*"]`)
+	s := parse(t, "["+strings.Repeat(`"* mon-sun:1st","!*",`, 90)+`"!*"]`)
 	began := time.Now()
 
 	got := s.Next(clock(t, "2026-03-02 00:00:00 CET"), time.Time{}, schedule.Random{})

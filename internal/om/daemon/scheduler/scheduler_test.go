@@ -62,8 +62,10 @@ func newBench(t *testing.T, clock string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, paths: host.Paths{Root: t.TempDir()}, bus: bus.New("n1"), loc: loc,
-		full: map[object.Path]int{}, monitored: map[object.Path]int{}, infos: map[object.Path]int{}}
+	b := &bench{
+		t: t, paths: host.Paths{Root: t.TempDir()}, bus: bus.New("n1"), loc: loc,
+		full: map[object.Path]int{}, monitored: map[object.Path]int{}, infos: map[object.Path]int{},
+	}
 	b.state = state.New("n1", b.bus)
 	b.node("idle")
 	b.set(clock)

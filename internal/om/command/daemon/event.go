@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -22,6 +23,8 @@ import (
 // Streamer streams the events of a daemon.
 type Streamer interface {
 	Events(ctx context.Context, q api.EventQuery) iter.Seq2[api.Event, error]
+	// ExpandNodes returns the nodes a node selector designates.
+	ExpandNodes(ctx context.Context, selector string) ([]string, error)
 }
 
 // Events declares the stream of events.
@@ -30,9 +33,12 @@ func Events(hidden bool) verb.Verb {
 		Path: "events", Aliases: []string{"eve", "even", "event"}, Group: "query", Hidden: hidden,
 		Short: "Print the events of the daemon as they happen",
 		Long: "Print the events of the daemon as they happen, one a line.\n\nA filter is a kind, labels and values, separated by commas, each optional: " +
-			"InstanceStatusUpdated,path=web,.instance_status.avail=up. Several filters are alternatives. With --wait the command ends once each of them matched.",
-		Example: "om daemon events --filter InstanceStatusUpdated\nom daemon events --replay -o json --limit 10",
-		New:     verb.Needs(func(s Streamer) verb.Runner { return &events{streamer: s} }),
+			"InstanceStatusUpdated,path=web,.instance_status.avail=up. A value is compared by = != > >= < or <=, numbers as numbers; an item of a list is .list[0]. " +
+			"Several filters are alternatives. With --wait the command ends once each of them matched.\n\n" +
+			"A template is a Go template of an event: .kind, .id, .at and .data, with the functions of -o template=.",
+		Example: "om daemon events --filter InstanceStatusUpdated\nom daemon events --replay -o json --limit 10\n" +
+			"om daemon events --filter ObjectStatusUpdated --template '{{.data.path}} {{.data.object_status.avail}}'",
+		New: verb.Needs(func(s Streamer) verb.Runner { return &events{streamer: s} }),
 	}
 }
 
@@ -49,7 +55,7 @@ type events struct {
 func (e *events) Flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&e.query.Filter, "filter", nil, "only the events that `match`; repeat it for alternatives")
 	f.StringVarP(&e.query.Selector, "selector", "s", "", "only the events of the objects selected")
-	f.StringVar(&e.query.Node, "node", api.Localhost, "the `node` whose daemon is asked")
+	f.StringVar(&e.query.Node, "node", api.Localhost, "the `nodes` whose daemons are asked")
 	f.Uint64Var(&e.limit, "limit", 0, "end after this many events")
 	f.DurationVar(&e.duration, "duration", 0, "end after this long")
 	f.BoolVar(&e.query.Replay, "replay", false, "first print the present state, as events")
@@ -73,7 +79,8 @@ func (e *events) Run(ctx context.Context, c *verb.Call) error {
 	if e.duration > 0 {
 		e.query.Duration = e.duration.String()
 	}
-	for ev, err := range e.streamer.Events(ctx, e.query) {
+	left := e.limit
+	for ev, err := range e.all(ctx, e.query) {
 		switch {
 		case ctx.Err() != nil:
 			return app.Ended(ctx)
@@ -83,8 +90,64 @@ func (e *events) Run(ctx context.Context, c *verb.Call) error {
 		if err := e.print(c, ev); err != nil {
 			return err
 		}
+		if ev.Kind != api.Resync && left > 0 {
+			if left--; left == 0 { // of all nodes
+				return nil
+			}
+		}
 	}
 	return nil
+}
+
+// all are the events of every node wanted, as they come. The stream of one node ends
+// nobody else's; what failed is yielded last.
+func (e *events) all(ctx context.Context, q api.EventQuery) iter.Seq2[api.Event, error] {
+	nodes := []string{q.Node}
+	if q.Node != api.Localhost {
+		var err error
+		if nodes, err = e.streamer.ExpandNodes(ctx, q.Node); err != nil {
+			return func(yield func(api.Event, error) bool) { yield(api.Event{}, err) }
+		}
+	}
+	if len(nodes) == 1 {
+		q.Node = nodes[0]
+		return e.streamer.Events(ctx, q)
+	}
+	return func(yield func(api.Event, error) bool) {
+		type news struct {
+			event api.Event
+			err   error
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		from := make(chan news)
+		var readers sync.WaitGroup
+		for _, node := range nodes {
+			q.Node = node
+			stream := e.streamer.Events(ctx, q)
+			readers.Go(func() {
+				for ev, err := range stream {
+					select {
+					case from <- news{ev, err}:
+					case <-ctx.Done():
+						return
+					}
+				}
+			})
+		}
+		go func() { readers.Wait(); close(from) }()
+		var errs []error
+		for n := range from {
+			if n.err != nil {
+				errs = append(errs, n.err)
+			} else if !yield(n.event, nil) {
+				return
+			}
+		}
+		if err := errors.Join(errs...); err != nil {
+			yield(api.Event{}, err)
+		}
+	}
 }
 
 // waitEach reads one stream for each filter, until each had its event.
@@ -110,7 +173,7 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 		q := e.query
 		q.Filter, q.Limit = []string{filter}, 1
 		go func() {
-			for ev, err := range e.streamer.Events(reading, q) {
+			for ev, err := range e.all(reading, q) {
 				if err == nil && ev.Kind == api.Resync {
 					c.Say("%s", lost(ev))
 					continue

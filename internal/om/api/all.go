@@ -5,11 +5,11 @@ func All() []Endpoint {
 	return []Endpoint{
 		GetAuthInfo, GetHealth, GetOpenAPI, GetAuthWhoAmI, PostAuthToken, PostAuthRefresh,
 
-		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords,
+		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords, GetClusterConfigAlerts,
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
 
 		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers, GetNodeSchedule,
-		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords,
+		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords, GetNodeConfigAlerts,
 		PostPeerActionFreeze, PostPeerActionUnfreeze, PostPeerActionDrain, PostPeerActionAbort, PostNodeActionClear,
 		GetNodeMetrics, GetPools, GetPoolVolumes, GetNetworks, GetNetworkIP,
 
@@ -20,7 +20,7 @@ func All() []Endpoint {
 		DeleteDaemonExecs, GetDaemonProcesses, DeleteDaemonProcesses, GetNodeLogs, GetInstanceLogs,
 
 		GetObjects, GetObjectPaths, GetObject, GetObjectResourceInfo, GetObjectSchedule,
-		GetObjectConfig, PatchObjectConfig, GetObjectConfigFile, PostObjectConfigFile, PutObjectConfigFile, GetObjectConfigKeywords,
+		GetObjectConfig, PatchObjectConfig, GetObjectConfigFile, PostObjectConfigFile, PutObjectConfigFile, GetObjectConfigKeywords, GetObjectConfigAlerts,
 		GetObjectData, PatchObjectData, GetObjectDataKey, PostObjectDataKey, PutObjectDataKey, DeleteObjectDataKey, GetObjectDataKeys,
 		PostObjectActionStart, PostObjectActionStop, PostObjectActionRestart, PostObjectActionFreeze, PostObjectActionUnfreeze,
 		PostObjectActionProvision, PostObjectActionUnprovision, PostObjectActionPurge, PostObjectActionDelete, PostObjectActionAbort,

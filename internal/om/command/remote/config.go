@@ -184,3 +184,18 @@ func Parse(c configure.Change) (config.Change, error) {
 	}
 	return change, nil
 }
+
+// ValidateConfig implements configure.Validator.
+func (b *Backend) ValidateConfig(ctx context.Context, p object.Path) ([]keyword.Alert, error) {
+	var list api.AlertList
+	var err error
+	switch {
+	case p.IsZero():
+		list, err = do(ctx, b, api.GetNodeConfigAlerts, b.there())
+	case p == object.Cluster():
+		list, err = do(ctx, b, api.GetClusterConfigAlerts, api.None{})
+	default:
+		list, err = do(ctx, b, api.GetObjectConfigAlerts, api.Named(p))
+	}
+	return list.Items, err
+}

@@ -72,6 +72,9 @@ func (s *Server) routes() {
 	handle(s, api.PostObjectConfigFile, s.postObjectConfigFile)
 	handle(s, api.PutObjectConfigFile, s.putObjectConfigFile)
 	handle(s, api.GetObjectConfigKeywords, s.getObjectConfigKeywords)
+	handle(s, api.GetObjectConfigAlerts, s.getObjectConfigAlerts)
+	handle(s, api.GetClusterConfigAlerts, s.getClusterConfigAlerts)
+	handle(s, api.GetNodeConfigAlerts, s.getNodeConfigAlerts)
 
 	handle(s, api.GetObjectData, s.getObjectData)
 	handle(s, api.PatchObjectData, s.patchObjectData)

@@ -218,3 +218,37 @@ func FuzzAnyChangesDoWhatTheModelSays(f *testing.F) {
 		}
 	})
 }
+
+// A value comes back through the text of a file, and any text of a file is a value
+// or an error: it may come from another release, or from a hand.
+func FuzzTheTextOfAKeyIsAValueOrAnError(f *testing.F) {
+	for _, text := range []string{"literal:x", "base64:/w==", "crypt:1:AAAA", "crypt:2:", "literal:", "`", "\"\"\"a\nb\"\"\"", "$(1+1) {x}", "\x00\xff", " # ; ="} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range stores() {
+			doc := config.NewDocument()
+			tx := datastore.NewTx(p, doc, 1<<20)
+			if err := tx.Add("k", []byte(text)); err != nil {
+				t.Fatalf("%s: %v", p, err)
+			}
+			read, err := config.Parse(doc.Bytes())
+			if err != nil {
+				t.Fatalf("%s: %v", p, err)
+			}
+			if got, err := datastore.NewTx(p, read, 1<<20).Decode("k"); string(got) != text || err != nil {
+				t.Fatalf("%s: %q comes back as %q, %v", p, text, got, err)
+			}
+			if doc.Set(config.Key{Section: "data", Option: "k"}, text) != nil {
+				continue // no file can hold it
+			}
+			value, err := tx.Decode("k")
+			if err == nil && p.Kind != object.KindCfg {
+				t.Fatalf("%s: %q opens as %q", p, text, value)
+			}
+			if err == nil && tx.Set("k", append(value, 'x')) != nil {
+				t.Fatalf("%s: %q cannot be changed", p, text)
+			}
+		}
+	})
+}

@@ -34,7 +34,7 @@ func Completes(flag string) string {
 		return CompleteSections
 	case "rid", "to":
 		return CompleteResources
-	case "config":
+	case "config", "from":
 		return CompleteFiles
 	case "status":
 		return CompleteStatuses

@@ -52,6 +52,11 @@ func InstanceLogs(ctx context.Context, c *Client, q api.InstanceLogQuery) iter.S
 	return c.stream(ctx, "log", api.GetInstanceLogs.Describe(), q, nil)
 }
 
+// Audit streams what a daemon logs: events named log, [api.Resync] and end.
+func Audit(ctx context.Context, c *Client, q api.AuditQuery) iter.Seq2[sse.Event, error] {
+	return c.stream(ctx, "audit", api.PostDaemonAudit.Describe(), q, nil)
+}
+
 // stream calls an operation that answers events, until ctx ends, the stream ends
 // or the loop is left. An error is yielded once, last. opened, when not nil, is
 // called before the first event.

@@ -58,6 +58,7 @@ func kindShort(k omobject.Kind) string {
 func objectVerbs() []verb.Verb {
 	verbs := []verb.Verb{object.List, object.Create, object.Deploy, instance.Status, instance.List, monitor.Monitor}
 	verbs = append(verbs, object.Orchestrated()...)
+	verbs = append(verbs, object.Switches()...)
 	verbs = append(verbs, instance.Actions()...)
 	verbs = append(verbs, instance.Resources()...)
 	verbs = append(verbs, schedule.Objects)
@@ -108,7 +109,7 @@ func nodeVerbs() []verb.Verb {
 }
 
 func daemonVerbs() []verb.Verb {
-	verbs := append(daemon.Lifecycle(), daemon.History()...)
+	verbs := append(append(daemon.Lifecycle(), daemon.Control()...), daemon.History()...)
 	return append(verbs,
 		daemon.Events(false),
 		daemon.Auth, daemon.Authority,
@@ -132,6 +133,7 @@ func topics() map[string]string {
 		"exec":          "Look at the runs of the daemon",
 		"session":       "Look at the submitted commands",
 		"orchestration": "Look at the orchestrations",
+		"listener":      "Start and stop the listeners of the daemon",
 		"auth":          "Make what clients of the API need",
 	}
 }

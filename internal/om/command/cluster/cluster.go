@@ -35,6 +35,13 @@ func Verbs() []verb.Verb {
 			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "Let the daemons of the cluster act by themselves",
 			New: verb.Does(func(ctx context.Context, f Freezer, c *verb.Call) error { return freeze(ctx, f, c, false) }),
 		},
+		verb.Verb{
+			Path: "abort", Group: "actions", Short: "Abort what the cluster is asked to do as a whole, and the drains of its nodes",
+			New: verb.Does(func(ctx context.Context, a Aborter, c *verb.Call) error {
+				id, err := a.AbortCluster(ctx)
+				return wrote(c, id, err)
+			}),
+		},
 	)
 }
 
@@ -47,6 +54,16 @@ type Freezer interface {
 
 func freeze(ctx context.Context, f Freezer, c *verb.Call, frozen bool) error {
 	id, err := f.FreezeCluster(ctx, frozen)
+	return wrote(c, id, err)
+}
+
+// Aborter aborts what the cluster does.
+type Aborter interface {
+	AbortCluster(ctx context.Context) (id string, err error)
+}
+
+// wrote prints an orchestration that is over.
+func wrote(c *verb.Call, id string, err error) error {
 	if id == "" || err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type Driver struct {
 
 // Verbs returns the commands on nodes.
 func Verbs() []verb.Verb {
-	return append(placed(configure.Verbs(this)),
+	return append(append(placed(configure.Verbs(this)), orchestrated()...),
 		verb.Verb{
 			Path: "list", Aliases: []string{"ls"}, Group: "query", Short: "List the nodes and their state",
 			New: verb.Needs(func(l Lister) verb.Runner { return &list{lister: l} }),

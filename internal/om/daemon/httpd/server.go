@@ -82,7 +82,7 @@ type Logs interface {
 // *instance.Engine does it.
 type Informer interface {
 	Check(p object.Path, r instance.Request) error
-	Selected(p object.Path, r instance.Request) ([]string, error)
+	Switch(p object.Path, r instance.Request, disabled bool) (set, unset []string, err error)
 	Info(ctx context.Context, p object.Path, r instance.Request, refresh bool) ([]instance.ResourceInfo, error)
 }
 

@@ -1,7 +1,9 @@
 package instance
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -46,12 +48,40 @@ func (m *member) jobs() []cluster.ScheduleConfig {
 			Action: j.Action, Schedule: j.Schedule, Key: m.RID + "." + j.Option, MaxParallel: max(j.MaxParallel, 1),
 			Require: m.Common.RunRequires, RequireProvisioned: true, On: j.On, Snooze: j.Snooze, Unavailable: j.Unavailable,
 		}
+		if j.Confirms {
+			c.Unavailable = "it asks for a confirmation"
+		}
 		if m.Common.Disable {
 			c.Unavailable = "the resource is disabled"
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// Confirmations lists the tasks a run would run that ask for a confirmation.
+func (e *Engine) Confirmations(ctx context.Context, p object.Path, r Request) ([]string, error) {
+	plan, err := e.Plan(ctx, p, r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := e.load(p, r)
+	if err != nil {
+		return nil, err
+	}
+	var rids []string
+	for _, set := range plan.Sets {
+		for _, step := range set.Steps {
+			m := l.find(step.RID)
+			if step.Skip != "" || step.Verb != Run || m == nil {
+				continue
+			}
+			if s, ok := m.Driver.(resource.Scheduled); ok && m.err == nil && slices.ContainsFunc(s.Jobs(), func(j resource.Job) bool { return j.Confirms }) {
+				rids = append(rids, step.RID)
+			}
+		}
+	}
+	return rids, nil
 }
 
 // notNow tells why the schedule would not run a task now; empty when it would.

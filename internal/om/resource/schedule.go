@@ -16,5 +16,6 @@ type Job struct {
 	On          string        // the events it runs on too, see [event.Filter], separated by blanks
 	MaxParallel int           // how many runs may go on at once, 0 for one
 	Snooze      time.Duration // how long it is left alone after a failed run
-	Unavailable string        // why it never runs by itself; empty when it does
+	Confirms    bool          // it asks for a confirmation: it never runs by itself
+	Unavailable string        // why it never runs by itself otherwise; empty when it does
 }

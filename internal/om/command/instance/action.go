@@ -233,6 +233,9 @@ func (a *act) Run(ctx context.Context, c *verb.Call) error {
 	case a.action.DryRun:
 		return a.plan(ctx, c, paths)
 	}
+	if err := a.ask(ctx, c, paths); err != nil {
+		return err
+	}
 	return a.act(ctx, c, paths)
 }
 

@@ -28,6 +28,15 @@ func (b *Backend) Act(ctx context.Context, c *verb.Call, p object.Path, a cmdins
 	return b.engine(c).Run(ctx, p, r)
 }
 
+// Confirmations implements instance.Confirmer.
+func (b *Backend) Confirmations(ctx context.Context, p object.Path, a cmdinstance.Action) ([]string, error) {
+	r, err := b.request(nil, a)
+	if err != nil {
+		return nil, err
+	}
+	return b.engine(nil).Confirmations(ctx, p, r)
+}
+
 // Session implements instance.Local.
 func (b *Backend) Session() string { return b.session() }
 

@@ -80,13 +80,10 @@ func checkEvents(text string) error {
 
 // Jobs implements [resource.Scheduled].
 func (t *task) Jobs() []resource.Job {
-	job := resource.Job{
+	return []resource.Job{{
 		Action: "run", Option: "schedule", Schedule: t.schedule, On: t.on, MaxParallel: t.maxParallel, Snooze: t.snooze,
-	}
-	if t.confirmation {
-		job.Unavailable = "it asks for a confirmation"
-	}
-	return []resource.Job{job}
+		Confirms: t.confirmation,
+	}}
 }
 
 // lastRun is what is kept of the last run.

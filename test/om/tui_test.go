@@ -136,6 +136,28 @@ func TestTheTerminalInterfaceInARealTerminal(t *testing.T) {
 	write("ca.pem", m.om("daemon", "auth", "ca"))
 	before := m.modes()
 
+	// A password is not seen, and a question that is interrupted leaves the terminal
+	// as it was.
+	m.om("system/usr/john", "create", "--kw", "grant=root")
+	m.om("system/usr/john", "key", "add", "--name", "password", "--value", "secret")
+	write("contexts.json", fmt.Sprintf(`{"clusters":{"lab":{"server":"127.0.0.1:%d","certificate_authority":%q}},"users":{"john":{}},
+		"contexts":{"john@lab":{"cluster":"lab","user":"john"}}}`, port, filepath.Join(dir, "ca.pem")))
+	m.keys("mkdir -p ~/.config/opensvc; mv ~/contexts.json ~/.config/opensvc; clear; ox context login", "Enter")
+	m.until("1  john@lab", "Context:")
+	m.keys("1", "Enter")
+	m.until("Password for john@lab:")
+	m.keys("C-c")
+	m.until("Password for john@lab:", "prompt>")
+	if after := m.modes(); after != before {
+		t.Errorf("a question leaves the terminal with %s, it had %s", after, before)
+	}
+	m.keys("clear; ox --context john@lab context login", "Enter")
+	m.until("Password for john@lab:")
+	m.keys("secret", "Enter")
+	if screen := m.until("Login successful."); strings.Contains(screen, "secret") {
+		t.Errorf("the password is seen:\n%s", screen)
+	}
+
 	m.keys("clear; echo kept; ox", "Enter")
 	m.until(" live", "Objects ", "web ", "down")
 

@@ -34,6 +34,55 @@ func TestServersAreWrittenInSeveralForms(t *testing.T) {
 	}
 }
 
+// renewed gives the tokens of a session that is renewed.
+type renewed struct {
+	tokens []string
+	err    error
+}
+
+func (r *renewed) Token(_ context.Context, refused secret.String) (secret.String, error) {
+	if !refused.IsZero() {
+		if r.err != nil {
+			return secret.String{}, r.err
+		}
+		r.tokens = r.tokens[1:]
+	}
+	return secret.New(r.tokens[0]), nil
+}
+
+func TestATokenThatIsRefusedIsRenewedOnce(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if r.Header.Get("Authorization") != "Bearer good" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`["web"]`))
+	}))
+	defer server.Close()
+	call := func(r *renewed) ([]string, error) {
+		c, err := client.New(client.Options{Server: server.URL, Insecure: true, Credential: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return client.Do(t.Context(), c, api.GetObjectPaths, api.ObjectPathQuery{Path: "**"})
+	}
+	if paths, err := call(&renewed{tokens: []string{"old", "good"}}); err != nil || len(paths) != 1 || asked != 2 {
+		t.Errorf("%v, %v, asked %d times", paths, err, asked)
+	}
+	asked = 0
+	if _, err := call(&renewed{tokens: []string{"old", "older", "oldest"}}); err == nil || asked != 2 {
+		t.Errorf("%v, asked %d times", err, asked)
+	}
+	errLogin := errors.New("log in again")
+	if _, err := call(&renewed{tokens: []string{"old"}, err: errLogin}); !errors.Is(err, errLogin) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // What is in the way of the agent may be anything.
 func TestAnAnswerOfSomethingElseIsARefusal(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,13 @@ func New(name, short string, backend verb.Backend, own ...verb.Verb) Tree {
 		Subsystems: []Subsystem{{Name: "all", Short: "Act on objects of any kind", Selects: true, Verbs: objects}},
 		Verbs:      append([]verb.Verb{monitor.Monitor, configure.Doc}, own...),
 	}
+	// What a program has of its own and takes a selector follows one too.
+	for _, v := range own {
+		if v.Selects {
+			objects = append(objects, v)
+		}
+	}
+	t.Subsystems[0].Verbs = objects
 	for _, k := range omobject.Kinds() {
 		t.Subsystems = append(t.Subsystems, Subsystem{Name: string(k), Short: kindShort(k), Kind: k, Selects: true, Verbs: objects})
 	}

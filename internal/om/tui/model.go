@@ -57,11 +57,13 @@ type Options struct {
 	Choose  bool
 	Context string
 	Now     time.Time
+	// Filter is the one to begin with.
+	Filter string
 }
 
 // New returns the interface.
 func New(w World, o Options) Model {
-	m := Model{world: w, context: o.Context, now: o.Now, pages: []page{{kind: gridPage, column: onObject}}}
+	m := Model{world: w, context: o.Context, now: o.Now, filter: o.Filter, pages: []page{{kind: gridPage, column: onObject}}}
 	if o.Choose {
 		m.pages = append(m.pages, page{kind: contextsPage})
 	}
@@ -142,7 +144,7 @@ func (m Model) connect(name string) (Model, []screen.Cmd) {
 	m.gen++
 	m.context, m.state, m.trouble, m.status, m.events = name, connecting, nil, api.ClusterStatus{}, nil
 	m.pages = []page{{kind: gridPage, column: onObject}}
-	m.filter, m.ask, m.menu = "", nil, nil
+	m.ask, m.menu = nil, nil
 	return m, []screen.Cmd{{Name: textCommand}, link(m.world, name, m.gen)}
 }
 

@@ -25,10 +25,10 @@ const Name = "tui"
 // Verb declares the terminal interface. It is what a program with contexts opens
 // when nothing else is asked.
 var Verb = verb.Verb{
-	Path: Name, Group: "query",
+	Path: Name, Group: "query", Selects: true,
 	Short: "Open the terminal interface: look at the cluster and act on it",
 	Long: "Show the cluster on the terminal, live, and act on it: move with the arrows, look closer with enter, act with a, h explains the rest. " +
-		"Without a context in force it begins with the choice of one. --legend explains the marks and opens nothing.",
+		"A selector narrows it to objects. Without a context in force it begins with the choice of one. --legend explains the marks and opens nothing.",
 	Example: "OSVC_CONTEXT=john@dreamy-leopard ox\nox tui --server https://mycluster.example.com:1215",
 	New:     verb.Needs(func(h Host) verb.Runner { return &open{host: h} }),
 }
@@ -56,7 +56,11 @@ func (o *open) Run(ctx context.Context, c *verb.Call) error {
 	if c.Env("TERM") == "dumb" {
 		return app.Usage("the terminal interface needs a terminal that can move its cursor, and TERM is dumb: ox monitor prints the cluster")
 	}
-	options := Options{Context: o.host.Current(), Now: time.Now()}
+	filter, err := c.Selection()
+	if err != nil {
+		return err
+	}
+	options := Options{Context: o.host.Current(), Now: time.Now(), Filter: filter}
 	if options.Context == "" && !o.host.Direct() {
 		f, err := o.host.Station().Load()
 		if err != nil {
@@ -64,7 +68,7 @@ func (o *open) Run(ctx context.Context, c *verb.Call) error {
 		}
 		options.Choose = len(f.Names()) > 0
 	}
-	err := screen.Run(ctx, c.Streams, nil, New(&hosted{host: o.host}, options))
+	err = screen.Run(ctx, c.Streams, nil, New(&hosted{host: o.host}, options))
 	switch {
 	case errors.Is(err, screen.ErrNoTerminal):
 		return app.Usage("the terminal interface needs a terminal, and %v: ox monitor prints the cluster, ox --help lists the commands", err)

@@ -104,6 +104,16 @@ func TestAContextIsChosenFirst(t *testing.T) {
 	}
 }
 
+func TestASelectorNarrowsWhatIsShown(t *testing.T) {
+	t.Parallel()
+	d := drive(t, &world{status: lab()}, tui.Options{Filter: "prod/**"})
+	d.tell(tui.Live(at()))
+	d.tell(tui.News(lab(), nil, at()))
+	if got := d.frame(); !strings.Contains(got, "Objects 2 of 3, filter prod/**") {
+		t.Error(got)
+	}
+}
+
 func TestWithoutAContextItSaysHowToMakeOne(t *testing.T) {
 	t.Parallel()
 	d := live(t, &world{})

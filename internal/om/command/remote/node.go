@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	cmdnode "github.com/holdfast-ops/holdfast/internal/om/command/node"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 )
 
@@ -15,6 +16,16 @@ func (b *Backend) At(node string) verb.Backend {
 	there := *b
 	there.node = node
 	return &there
+}
+
+// Drivers implements node.Drivers.
+func (b *Backend) Drivers(ctx context.Context) ([]cmdnode.Driver, error) {
+	list, err := do(ctx, b, api.GetNodeDrivers, b.there())
+	drivers := make([]cmdnode.Driver, len(list.Items))
+	for i, item := range list.Items {
+		drivers[i] = cmdnode.Driver{Name: item.Data.Name}
+	}
+	return drivers, err
 }
 
 func (b *Backend) there() api.NodeName {

@@ -25,7 +25,11 @@ type Maker struct {
 // SelfSign makes a private key and a certificate nobody else vouches for. It can
 // sign others, for an object may be the authority of its namespace.
 func (m Maker) SelfSign(r Request) (*Pair, error) {
-	key, template, err := m.begin(r)
+	key, err := NewKey(m.Random, r.Bits)
+	if err != nil {
+		return nil, err
+	}
+	template, err := m.template(r, key.Public())
 	if err != nil {
 		return nil, err
 	}
@@ -37,51 +41,73 @@ func (m Maker) SelfSign(r Request) (*Pair, error) {
 		// Both, whatever the usage: those of an authority bound those it signs.
 		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	}
-	return m.sign(template, template, key, key, nil)
+	own, err := m.sign(template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	return &Pair{Key: key, Chain: []*x509.Certificate{own}}, nil
 }
 
 // Sign makes a private key and a certificate that an issuer vouches for.
 func (m Maker) Sign(r Request, issuer *Pair) (*Pair, error) {
-	authority := issuer.Leaf()
-	switch {
-	case !authority.IsCA || authority.KeyUsage != 0 && authority.KeyUsage&x509.KeyUsageCertSign == 0:
-		return nil, errors.New("its certificate is not that of an authority, it cannot sign others")
-	case !m.Now.Before(authority.NotAfter):
-		return nil, fmt.Errorf("its certificate expired on %s: renew it first", authority.NotAfter.In(m.Now.Location()).Format(time.RFC3339))
-	}
-	key, template, err := m.begin(r)
+	key, err := NewKey(m.Random, r.Bits)
 	if err != nil {
 		return nil, err
 	}
+	chain, err := m.Certify(r, key.Public(), issuer)
+	if err != nil {
+		return nil, err
+	}
+	return &Pair{Key: key, Chain: chain}, nil
+}
+
+// Certify makes a certificate of a public key that an issuer vouches for, and
+// returns its chain.
+func (m Maker) Certify(r Request, public crypto.PublicKey, issuer *Pair) ([]*x509.Certificate, error) {
+	if err := m.canSign(issuer); err != nil {
+		return nil, err
+	}
+	template, err := m.template(r, public)
+	if err != nil {
+		return nil, err
+	}
+	authority := issuer.Leaf()
 	if template.NotAfter.After(authority.NotAfter) {
 		template.NotAfter = authority.NotAfter // nobody would believe the rest
 	}
-	return m.sign(template, authority, key, issuer.Key, issuer.Chain)
-}
-
-func (m Maker) sign(template, authority *x509.Certificate, key, signer crypto.Signer, issuers []*x509.Certificate) (*Pair, error) {
-	der, err := x509.CreateCertificate(m.Random, template, authority, key.Public(), signer)
-	if err != nil {
-		return nil, fmt.Errorf("sign the certificate: %w", err)
-	}
-	leaf, err := x509.ParseCertificate(der)
+	leaf, err := m.sign(template, authority, public, issuer.Key)
 	if err != nil {
 		return nil, err
 	}
-	return &Pair{Key: key, Chain: append([]*x509.Certificate{leaf}, issuers...)}, nil
+	return append([]*x509.Certificate{leaf}, issuer.Chain...), nil
 }
 
-func (m Maker) begin(r Request) (crypto.Signer, *x509.Certificate, error) {
-	if r.Validity <= 0 {
-		return nil, nil, fmt.Errorf("validity = %s: a certificate is valid for some time", r.Validity)
+// canSign refuses an issuer whose signature nobody would accept.
+func (m Maker) canSign(issuer *Pair) error {
+	switch authority := issuer.Leaf(); {
+	case !authority.IsCA || authority.KeyUsage != 0 && authority.KeyUsage&x509.KeyUsageCertSign == 0:
+		return errors.New("its certificate is not that of an authority, it cannot sign others")
+	case !m.Now.Before(authority.NotAfter):
+		return fmt.Errorf("its certificate expired on %s: renew it first", authority.NotAfter.In(m.Now.Location()).Format(time.RFC3339))
 	}
-	key, err := NewKey(m.Random, r.Bits)
+	return nil
+}
+
+func (m Maker) sign(template, authority *x509.Certificate, public crypto.PublicKey, signer crypto.Signer) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(m.Random, template, authority, public, signer)
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("sign the certificate: %w", err)
+	}
+	return x509.ParseCertificate(der)
+}
+
+func (m Maker) template(r Request, public crypto.PublicKey) (*x509.Certificate, error) {
+	if r.Validity <= 0 {
+		return nil, fmt.Errorf("validity = %s: a certificate is valid for some time", r.Validity)
 	}
 	serial, err := m.serial()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t := &x509.Certificate{
 		SerialNumber: serial, Subject: r.Subject,
@@ -99,7 +125,7 @@ func (m Maker) begin(r Request) (crypto.Signer, *x509.Certificate, error) {
 	}
 	switch r.Usage {
 	case Authority:
-		return key, t, nil
+		return t, nil
 	case Client:
 		t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	case Mutual:
@@ -108,10 +134,10 @@ func (m Maker) begin(r Request) (crypto.Signer, *x509.Certificate, error) {
 		t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	}
 	t.KeyUsage = x509.KeyUsageDigitalSignature
-	if _, ok := key.(*rsa.PrivateKey); ok {
+	if _, ok := public.(*rsa.PublicKey); ok {
 		t.KeyUsage |= x509.KeyUsageKeyEncipherment // for clients older than TLS 1.3
 	}
-	return key, t, nil
+	return t, nil
 }
 
 // serial numbers are random, 127 bits long at most, and never zero.

@@ -3,6 +3,7 @@ package journal_test
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -29,7 +30,7 @@ type daemon struct {
 
 func newDaemon(t *testing.T) *daemon {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hf")
+	dir, err := os.MkdirTemp("", "hf") //nolint:usetesting // an address is short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,5 +242,27 @@ func TestWithoutAJournalThereIsNone(t *testing.T) {
 	}
 	if !journal.At(newDaemon(t).path).Exists() {
 		t.Error("one that is there is not found")
+	}
+}
+
+func TestAFileThatGoesToTheJournalIsKnown(t *testing.T) {
+	t.Parallel()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	var s syscall.Stat_t
+	if err := syscall.Fstat(int(file.Fd()), &s); err != nil {
+		t.Fatal(err)
+	}
+	stream := fmt.Sprintf("%d:%d", s.Dev, s.Ino)
+	if !journal.Carries(file, stream) {
+		t.Errorf("%s is not recognised", stream)
+	}
+	for _, other := range []string{"", "1:2", stream + "1", "nonsense"} {
+		if journal.Carries(file, other) {
+			t.Errorf("%q is taken for it", other)
+		}
 	}
 }

@@ -1,10 +1,10 @@
 package ledger_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,7 +28,7 @@ func TestRecordsAreKept(t *testing.T) {
 	}
 	l := ledger.At[string](name)
 	for i := range 3 {
-		if err := l.Append(fmt.Sprint(i)); err != nil {
+		if err := l.Append(strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -182,7 +182,7 @@ func bloomBits(name, value string) [bloomKeys]uint32 {
 	low, high := uint32(sum), uint32(sum>>32)|1 //nolint:gosec // the two halves of a hash
 	var bits [bloomKeys]uint32
 	for i := range bits {
-		bits[i] = (low + uint32(i)*high) % (8 * bloomBytes) //nolint:gosec // a small number
+		bits[i] = (low + uint32(i)*high) % (8 * bloomBytes)
 	}
 	return bits
 }

@@ -49,7 +49,7 @@ func filters(draw func(n int) int) logbook.Filter {
 }
 
 // What the store answers is what a look at every line finds.
-func indexLaw(t rapid.TB, book *logbook.Book, draw func(n int) int) error {
+func indexLaw(book *logbook.Book, draw func(n int) int) error {
 	all, err := book.Read(logbook.Filter{}, 0)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func TestTheIndexHidesNoLine(t *testing.T) {
 		book := logbook.Open(host.Paths{Root: filepath.Join(dir, strconv.Itoa(n))}).WithMaxSize(int64(300 + draw(1500)))
 		fill(t, book, 8+draw(16), draw)
 		for range 2 { // the second time the indexes are there
-			if err := indexLaw(t, book, draw); err != nil {
+			if err := indexLaw(book, draw); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -109,7 +109,7 @@ func TestAnIndexThatForgetsBreaksTheLaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		if indexLaw(t, book, draw) != nil {
+		if indexLaw(book, draw) != nil {
 			return
 		}
 	}

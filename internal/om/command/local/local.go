@@ -54,6 +54,7 @@ type Backend struct {
 	registry func() *resource.Registry
 	store    func() *store.Store
 	book     func() *logbook.Book
+	journal  func() *journal.Writer
 	session  func() string
 	silent   atomic.Bool // the daemon did not take a notification
 }
@@ -67,6 +68,7 @@ func New(o Options) *Backend {
 	b.registry = sync.OnceValue(o.Registry)
 	b.store = sync.OnceValue(func() *store.Store { return store.New(b.host, b.registry().Sections) })
 	b.book = sync.OnceValue(func() *logbook.Book { return logbook.Open(b.host.Paths) })
+	b.journal = sync.OnceValue(b.findJournal)
 	b.Backend = &remote.Backend{Env: p.Env, Connect: sync.OnceValues(func() (*client.Client, error) {
 		return client.New(client.Options{Socket: b.host.Paths.Socket()})
 	})}
@@ -122,12 +124,12 @@ func (b *Backend) logger(c *verb.Call) *slog.Logger {
 	if b.o.Process.Env("OSVC_NO_LOG_FILE") == "" {
 		handlers = append(handlers, b.book().Handler(b.host.Hostname, slog.LevelDebug))
 	}
-	if j := b.journal(); j.Exists() {
-		handlers = append(handlers, journal.NewHandler(j, journal.HandlerOptions{
+	if b.journal().Exists() {
+		handlers = append(handlers, journal.NewHandler(b.journal(), journal.HandlerOptions{
 			Identifier: "om", Name: fieldName, Fields: []journal.Field{{Name: "NODE", Value: b.host.Hostname}},
 		}))
 	}
-	if c != nil && !c.Quiet {
+	if c != nil && !c.Quiet && !b.journalReadsConsole() {
 		level := slog.LevelInfo
 		if c.Debug {
 			level = slog.LevelDebug

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
 	"path/filepath"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/journal"
@@ -63,10 +64,16 @@ func (b *Backend) own(ctx context.Context, q log.Query) iter.Seq2[logbook.Line, 
 	}
 }
 
-// journal is where the journal of the system listens. An agent that lives under
+// findJournal is where the journal of the system listens. An agent that lives under
 // a root has the journal of that root, if any: it does not fill that of the system.
-func (b *Backend) journal() *journal.Writer {
+func (b *Backend) findJournal() *journal.Writer {
 	return journal.At(filepath.Join("/", b.host.Paths.Root, journal.Socket))
+}
+
+// journalReadsConsole reports whether the lines of the console are read by the journal,
+// which gets them with their fields already.
+func (b *Backend) journalReadsConsole() bool {
+	return b.journal().Exists() && journal.Carries(os.Stderr, b.o.Process.Env("JOURNAL_STREAM"))
 }
 
 // fieldName is the field of an attribute in the journal, where filters look for

@@ -104,7 +104,7 @@ func merge(ctx context.Context, cancel func(), streams []iter.Seq2[sse.Event, er
 	go func() { readers.Wait(); close(from) }()
 	defer func() {
 		cancel()
-		for range from { //nolint:revive // lets the readers end
+		for range from { // lets the readers end
 		}
 	}()
 

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -67,9 +68,10 @@ func (s *Server) logs(ctx context.Context, in api.LogSelection, paths []string) 
 func (s *Server) followLogs(ctx context.Context, st *logStream, filter logbook.Filter, lines int) {
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan []logbook.Line)
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
-		ended <- s.o.Logs.Follow(ctx, filter, lines, func(found []logbook.Line) error {
+		defer close(ended)
+		err := s.o.Logs.Follow(ctx, filter, lines, func(found []logbook.Line) error {
 			select {
 			case batches <- found:
 				return nil
@@ -77,6 +79,9 @@ func (s *Server) followLogs(ctx context.Context, st *logStream, filter logbook.F
 				return ctx.Err()
 			}
 		})
+		if err != nil && ctx.Err() == nil {
+			s.o.Log.Error("follow the log", slog.Any("err", err))
+		}
 	}()
 	beat := time.NewTicker(heartbeatPeriod)
 	defer beat.Stop()
@@ -85,8 +90,7 @@ func (s *Server) followLogs(ctx context.Context, st *logStream, filter logbook.F
 	for {
 		var err error
 		select {
-		case err = <-ended:
-			ended <- err
+		case <-ended:
 			return
 		case <-beat.C:
 			err = st.beat()

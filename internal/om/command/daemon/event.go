@@ -96,6 +96,9 @@ func (e *events) Run(ctx context.Context, c *verb.Call) error {
 			}
 		}
 	}
+	if e.limit == 0 && e.duration == 0 {
+		return errors.New("no more events come: the daemon ended the stream")
+	}
 	return nil
 }
 

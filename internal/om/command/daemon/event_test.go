@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
-// daemons stream what each node has to tell, then an error if there is one, then nothing more.
+// daemons stream what each node has to tell, then an error, or its end for nil, else nothing more.
 type daemons map[string][]any
 
 func (daemons) Select(context.Context, string) ([]object.Path, error) { return nil, nil }
@@ -34,6 +34,8 @@ func (d daemons) Events(ctx context.Context, q api.EventQuery) iter.Seq2[api.Eve
 	return func(yield func(api.Event, error) bool) {
 		for _, told := range d[q.Node] {
 			switch told := told.(type) {
+			case nil:
+				return
 			case error:
 				yield(api.Event{}, told)
 				return
@@ -99,5 +101,13 @@ func TestALossIsNotWhatIsWaitedFor(t *testing.T) {
 	out, told, err := watch(t, d, "--wait", "--filter", "A", "--filter", "B")
 	if err != nil || !strings.Contains(out, "A") || !strings.Contains(out, "B") || !strings.Contains(told, "lost") {
 		t.Errorf("%v\n%s%s", err, out, told)
+	}
+}
+
+func TestAStreamThatEndsByItselfIsAFailure(t *testing.T) {
+	t.Parallel()
+	d := daemons{api.Localhost: {"A {}", nil}}
+	if out, _, err := watch(t, d); err == nil || !strings.Contains(err.Error(), "ended the stream") || !strings.Contains(out, "A") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -4,6 +4,7 @@ package log
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -137,8 +138,11 @@ func (l *logs) Run(ctx context.Context, c *verb.Call) error {
 			return err
 		}
 	}
-	if q.Follow && ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return app.Ended(ctx)
+	case q.Follow:
+		return errors.New("the log is not followed any more: the daemon ended the stream")
 	}
 	return nil
 }

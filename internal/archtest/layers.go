@@ -48,7 +48,7 @@ func Layers() Table {
 				"internal/koc/gauge", "internal/koc/drain",
 			}},
 			{Name: "doers", Packages: []string{
-				"internal/om/store", "internal/om/datastore", "internal/om/logbook", "internal/om/ledger", "internal/om/driver/...",
+				"internal/om/store", "internal/om/datastore", "internal/om/inventory", "internal/om/logbook", "internal/om/ledger", "internal/om/driver/...",
 				"internal/om/instance", "internal/om/auth", "internal/om/client", "internal/om/station", "internal/om/acme/...", "internal/om/renewal/...",
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
 				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",
@@ -71,6 +71,7 @@ func Layers() Table {
 			{"internal/om/renewal/stored", "internal/om/renewal", "the objects renewals read and write"},
 			{"internal/om/renewal/stored", "internal/om/store", "what describes a certificate is in the configuration"},
 			{"internal/om/renewal/stored", "internal/om/datastore", "a certificate is kept in keys"},
+			{"internal/om/inventory", "internal/om/store", "keywords of the node win over what is found"},
 			{"internal/om/instance", "internal/om/store", "the settings of an instance are in its configuration"},
 			{"internal/om/driver/all", "internal/om/driver/...", "the one list of every driver"},
 			{"internal/om/driver/drivertest", "internal/om/instance", "the conformance suite runs drivers as the engine does"},

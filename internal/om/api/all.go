@@ -8,6 +8,9 @@ func All() []Endpoint {
 		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords, GetClusterConfigAlerts,
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
 
+		GetNodeCapabilities, GetNodeSystemDisk, GetNodeSystemGroup, GetNodeSystemHardware, GetNodeSystemIPAddress, GetNodeSystemPackage,
+		GetNodeSystemProperty, GetNodeSystemSANInitiator, GetNodeSystemSANPath, GetNodeSystemUser,
+		PostNodeActionPushAsset, PostNodeActionPushDisk, PostNodeActionPushPkg, PostNodeActionScanCapabilities, PostNodeActionSysreport,
 		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers, GetNodeSchedule,
 		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords, GetNodeConfigAlerts,
 		PostPeerActionFreeze, PostPeerActionUnfreeze, PostPeerActionDrain, PostPeerActionAbort, PostNodeActionClear,

@@ -32,6 +32,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/discover"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/evaluate"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/hook"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
@@ -44,6 +45,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/inventory"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/renewal/stored"
@@ -134,11 +136,19 @@ func Run(ctx context.Context, o Options) (err error) {
 		socket: o.Host.Paths.Socket(), cert: certificates.For, state: states, bus: events, log: control.Logger("listener"),
 		tried: make(chan struct{}), asked: make(chan struct{}, 1),
 	}
+	parts := inventory.Node{Host: o.Host, Store: configs, Version: o.Version}
+	for _, spec := range drivers.Specs() {
+		parts.Drivers = append(parts.Drivers, spec.ID())
+	}
+	if _, err := parts.Scan(); err != nil {
+		o.Log.Warn("the capabilities of the node are not known", slog.Any("err", err))
+	}
+	hooks := hook.New(hook.Options{Store: configs, Bus: events, Runner: o.Host.Runner, Env: inherited(o.Environ), Log: o.Log})
 	server := httpd.New(httpd.Options{
 		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: control.Logger("api"), Tokens: tokens,
 		Credentials: credentials(configs, data),
 		State:       states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
-		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Ending: ending,
+		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
 		Nodes: drains, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 	})
 	listeners.server = server
@@ -150,6 +160,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"evaluate", pool.Run},
 		{"witness", deaths.Run},
 		{"reinstall", files.Run},
+		{"hooks", hooks.Run},
 		{"monitor", objects.Run},
 		{"scheduler", schedules.Run},
 		{"discover", discovery.Run},

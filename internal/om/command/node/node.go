@@ -39,7 +39,9 @@ type Driver struct {
 
 // Verbs returns the commands on nodes.
 func Verbs() []verb.Verb {
-	return append(append(placed(configure.Verbs(this)), orchestrated()...),
+	verbs := append(placed(configure.Verbs(this)), orchestrated()...)
+	verbs = append(verbs, inventories()...)
+	return append(append(verbs, systems()...),
 		verb.Verb{
 			Path: "list", Aliases: []string{"ls"}, Group: "query", Short: "List the nodes and their state",
 			New: verb.Needs(func(l Lister) verb.Runner { return &list{lister: l} }),

@@ -28,6 +28,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/all"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
+	"github.com/holdfast-ops/holdfast/internal/om/inventory"
 	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
@@ -94,7 +95,7 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens, Stall: stall,
 		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
 		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
-		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Ending: ending{f.deeds}, Schedules: jobs{},
+		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Inventory: inventory.Node{Host: h, Store: f.store, Root: root}, Ending: ending{f.deeds}, Schedules: jobs{},
 		Nodes: nodeActions{f.deeds}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
 	})
 	socket, err := httpd.ListenSocket(f.socket)

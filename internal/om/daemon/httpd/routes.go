@@ -29,6 +29,7 @@ func (s *Server) routes() {
 	handle(s, api.GetNodesInfo, s.getNodesInfo)
 	handle(s, api.GetNodePing, s.getNodePing)
 	handle(s, api.GetNodeDrivers, s.getNodeDrivers)
+	s.system()
 	handle(s, api.GetNodeSchedule, s.getNodeSchedule)
 	handle(s, api.GetNodeMetrics, s.getNodeMetrics)
 	handle(s, api.GetPools, s.getPools)

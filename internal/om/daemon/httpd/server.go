@@ -115,6 +115,7 @@ type Options struct {
 	Monitor   Orchestrator
 	Executor  Executor
 	Instances Informer
+	Inventory Inventory
 	Schedules Schedules
 	Ending    Ending
 	Logs      Logs

@@ -107,9 +107,8 @@ var PatchObjectData = Operation[DataPatch, None]{
 	Status: 204, Errors: []int{404, 408, 409, 413}, Max: maxPatch,
 	Doc: "Change keys of a cfg, sec or usr object in one transaction: the changes are made in order and committed together, or refused together. Adding a key that exists, or changing, removing or renaming one that does not, answers 409. " + namesDoc,
 	Example: func() (DataPatch, None) {
-		text := "listen = 80"
 		return DataPatch{ObjectName: exampleData(), Body: PatchDataKeys{
-			{Action: "rename", Name: "app.conf", To: "old.conf"}, {Action: "add", Name: "app.conf", String: &text},
+			{Action: "rename", Name: "app.conf", To: "old.conf"}, {Action: "add", Name: "app.conf", String: new("listen = 80")},
 		}}, None{}
 	},
 }

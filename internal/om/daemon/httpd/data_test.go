@@ -31,8 +31,6 @@ func patchOf(p object.Path, changes ...api.PatchDataKey) api.DataPatch {
 	return api.DataPatch{ObjectName: api.Named(p), Body: changes}
 }
 
-func text(s string) *string { return &s }
-
 func TestAKeyFromItsAdditionToItsRemoval(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,7 +84,7 @@ func TestAPatchIsMadeAsAWholeOrNotAtAll(t *testing.T) {
 	c := f.local(t)
 	p := f.create(t, "ns1/sec/app", empty)
 	do(t, c, api.PatchObjectData, patchOf(p,
-		api.PatchDataKey{Action: "add", Name: "a", String: text("1")},
+		api.PatchDataKey{Action: "add", Name: "a", String: new("1")},
 		api.PatchDataKey{Action: "add", Name: "b", Bytes: &[]byte{0xff}},
 		api.PatchDataKey{Action: "rename", Name: "a", To: "c"},
 		api.PatchDataKey{Action: "change", Name: "c", Bytes: &[]byte{}},
@@ -96,27 +94,27 @@ func TestAPatchIsMadeAsAWholeOrNotAtAll(t *testing.T) {
 	if diff := cmp.Diff(want, do(t, c, api.GetObjectData, all)); diff != "" {
 		t.Error(diff)
 	}
-	first := api.PatchDataKey{Action: "add", Name: "first", String: text("x")}
+	first := api.PatchDataKey{Action: "add", Name: "first", String: new("x")}
 	for _, r := range []struct {
 		change api.PatchDataKey
 		status int
 		why    string
 	}{
-		{api.PatchDataKey{Action: "add", Name: "b", String: text("x")}, http.StatusConflict, "change 2 of 2: ns1/sec/app: key b exists"},
-		{api.PatchDataKey{Action: "change", Name: "gone", String: text("x")}, http.StatusConflict, "no key gone"},
+		{api.PatchDataKey{Action: "add", Name: "b", String: new("x")}, http.StatusConflict, "change 2 of 2: ns1/sec/app: key b exists"},
+		{api.PatchDataKey{Action: "change", Name: "gone", String: new("x")}, http.StatusConflict, "no key gone"},
 		{api.PatchDataKey{Action: "remove", Name: "gone"}, http.StatusConflict, "no key gone"},
 		{api.PatchDataKey{Action: "rename", Name: "gone", To: "d"}, http.StatusConflict, "no key gone"},
 		{api.PatchDataKey{Action: "rename", Name: "b", To: "c"}, http.StatusConflict, "key c exists"},
 		{api.PatchDataKey{Action: "rename", Name: "b", To: "../c"}, http.StatusBadRequest, "leads elsewhere"},
 		{api.PatchDataKey{Action: "rename", Name: "b"}, http.StatusBadRequest, "body[1]: rename b"},
-		{api.PatchDataKey{Action: "add", Name: "../x", String: text("x")}, http.StatusBadRequest, "leads elsewhere"},
-		{api.PatchDataKey{Action: "add", Name: "x\n", String: text("x")}, http.StatusBadRequest, "do not print"},
+		{api.PatchDataKey{Action: "add", Name: "../x", String: new("x")}, http.StatusBadRequest, "leads elsewhere"},
+		{api.PatchDataKey{Action: "add", Name: "x\n", String: new("x")}, http.StatusBadRequest, "do not print"},
 		{api.PatchDataKey{Action: "add", Name: "x"}, http.StatusBadRequest, "body[1]: add x: no value"},
-		{api.PatchDataKey{Action: "add", Name: "x", String: text("x"), Bytes: &[]byte{}}, http.StatusBadRequest, "not both"},
+		{api.PatchDataKey{Action: "add", Name: "x", String: new("x"), Bytes: &[]byte{}}, http.StatusBadRequest, "not both"},
 		{api.PatchDataKey{Action: "remove", Name: "b", Bytes: &[]byte{}}, http.StatusBadRequest, "takes no value"},
-		{api.PatchDataKey{Action: "remove", Name: "b", String: text("x")}, http.StatusBadRequest, "takes no value"},
+		{api.PatchDataKey{Action: "remove", Name: "b", String: new("x")}, http.StatusBadRequest, "takes no value"},
 		{api.PatchDataKey{Action: "drop", Name: "b"}, http.StatusBadRequest, "action"},
-		{api.PatchDataKey{Action: "add", Name: "big", String: text(strings.Repeat("x", 1<<20+1))}, http.StatusRequestEntityTooLarge, "node.max_key_size"},
+		{api.PatchDataKey{Action: "add", Name: "big", String: new(strings.Repeat("x", 1<<20+1))}, http.StatusRequestEntityTooLarge, "node.max_key_size"},
 	} {
 		if detail := refused(t, c, api.PatchObjectData, patchOf(p, first, r.change), r.status); !strings.Contains(detail, r.why) {
 			t.Errorf("%v: %s", r.change, detail)
@@ -150,7 +148,7 @@ func TestTheNeedsOfKeys(t *testing.T) {
 				}
 			}
 			for operation, err := range map[string]error{
-				"patch": call(t, c, api.PatchObjectData, patchOf(p, api.PatchDataKey{Action: "change", Name: "k", String: text("v")})),
+				"patch": call(t, c, api.PatchObjectData, patchOf(p, api.PatchDataKey{Action: "change", Name: "k", String: new("v")})),
 				"put":   call(t, c, api.PutObjectDataKey, api.DataKeyChange{DataKeyName: keyOf(p, "k"), RawBody: []byte("v")}),
 				"post":  errors.Join(call(t, c, api.PostObjectDataKey, valueOf(p, "x", "v")), call(t, c, api.DeleteObjectDataKey, keyOf(p, "x"))),
 			} {

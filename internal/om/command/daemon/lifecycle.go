@@ -4,12 +4,15 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
+	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/client"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 )
@@ -25,6 +28,13 @@ type Host interface {
 	// StopDaemon stops the daemon and returns once it has ended; stopped is
 	// false when none was running.
 	StopDaemon(ctx context.Context, limit time.Duration) (stopped bool, err error)
+}
+
+// Elsewhere asks the daemons of nodes.
+type Elsewhere interface {
+	// AskDaemon has the daemon of a node stop, restart or shutdown.
+	AskDaemon(ctx context.Context, node, action string, limit time.Duration) error
+	ExpandNodes(ctx context.Context, selector string) ([]string, error)
 }
 
 // Answerer tells whether a daemon answers.
@@ -84,7 +94,7 @@ func Lifecycle() []verb.Verb {
 		},
 		{
 			Path: "stop", Group: lifecycle, Short: "Stop the daemon, services keep running",
-			New: verb.Needs(func(h Host) verb.Runner {
+			New: onNodes("stop", func(h Host) *command {
 				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
 					stopped, err := h.StopDaemon(ctx, limit)
 					if err == nil && !stopped {
@@ -96,7 +106,7 @@ func Lifecycle() []verb.Verb {
 		},
 		{
 			Path: "restart", Group: lifecycle, Short: "Stop then start the daemon, services keep running",
-			New: verb.Needs(func(h Host) verb.Runner {
+			New: onNodes("restart", func(h Host) *command {
 				return &command{do: func(ctx context.Context, c *verb.Call, limit time.Duration) error {
 					if _, err := h.StopDaemon(ctx, limit); err != nil {
 						return err
@@ -111,7 +121,7 @@ func Lifecycle() []verb.Verb {
 		},
 		{
 			Path: "shutdown", Group: lifecycle, Short: "Stop the services of the node, then the daemon",
-			New: verb.Needs(func(s Shutter) verb.Runner {
+			New: onNodes("shutdown", func(s Shutter) *command {
 				return &command{do: func(ctx context.Context, _ *verb.Call, limit time.Duration) error {
 					return hint(s.ShutdownDaemon(ctx, limit))
 				}, usage: "give up after this long", limit: 5 * time.Minute}
@@ -162,22 +172,60 @@ func status(ctx context.Context, s Stater, c *verb.Call) error {
 	}, []State{state}, state)
 }
 
-// command is a command with a time limit and nothing else.
+// onNodes builds a command on the daemon of this host, or on those of nodes. Where
+// there is no host, it is about the one that answers.
+func onNodes[C any](action string, here func(C) *command) func(verb.Backend) verb.Runner {
+	return func(b verb.Backend) verb.Runner {
+		m := &command{usage: "give up after this long", limit: 30 * time.Second}
+		if c, ok := b.(C); ok {
+			m = here(c)
+		}
+		m.action = action
+		m.elsewhere, _ = b.(Elsewhere)
+		if m.do == nil && m.elsewhere == nil {
+			return nil
+		}
+		return m
+	}
+}
+
+// command is a command with a time limit, and the nodes it is about.
 type command struct {
-	do    func(ctx context.Context, c *verb.Call, limit time.Duration) error
-	usage string
-	limit time.Duration
+	do        func(ctx context.Context, c *verb.Call, limit time.Duration) error // on this host
+	elsewhere Elsewhere
+	action    string
+	usage     string
+	limit     time.Duration
+	nodes     string
 }
 
 func (m *command) Flags(f *pflag.FlagSet) {
 	f.DurationVar(&m.limit, "time", m.limit, m.usage)
 	f.DurationVar(&m.limit, "duration", m.limit, "")
-	f.String("node", "", "")
+	f.StringVar(&m.nodes, "node", "", "the daemons of these `nodes`, this one by default")
 	f.Lookup("duration").Hidden = true
-	f.Lookup("node").Hidden = true
+	f.Lookup("node").Hidden = m.elsewhere == nil
 }
 
-func (m *command) Run(ctx context.Context, c *verb.Call) error { return m.do(ctx, c, m.limit) }
+func (m *command) Run(ctx context.Context, c *verb.Call) error {
+	if m.do != nil && (m.nodes == "" || m.elsewhere == nil) {
+		return m.do(ctx, c, m.limit)
+	}
+	nodes := []string{api.Localhost}
+	if m.nodes != "" {
+		var err error
+		if nodes, err = m.elsewhere.ExpandNodes(ctx, m.nodes); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, n := range nodes {
+		if err := m.elsewhere.AskDaemon(ctx, n, m.action, m.limit); err != nil {
+			errs = append(errs, fmt.Errorf("node %s: %w", n, err))
+		}
+	}
+	return errors.Join(errs...)
+}
 
 type run struct{ host Host }
 

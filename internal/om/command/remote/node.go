@@ -18,6 +18,22 @@ func (b *Backend) At(node string) verb.Backend {
 	return &there
 }
 
+// AskDaemon implements daemon.Elsewhere.
+func (b *Backend) AskDaemon(ctx context.Context, node, action string, limit time.Duration) (err error) {
+	there := api.NodeName{Node: node}
+	switch action {
+	case "stop":
+		_, err = do(ctx, b, api.PostDaemonStop, there)
+	case "restart":
+		_, err = do(ctx, b, api.PostDaemonRestart, there)
+	case "shutdown":
+		_, err = do(ctx, b, api.PostDaemonShutdown, api.DaemonShutdown{NodeName: there, Duration: limit.String()})
+	default:
+		err = fmt.Errorf("%s cannot be asked of a daemon", action)
+	}
+	return err
+}
+
 // Drivers implements node.Drivers.
 func (b *Backend) Drivers(ctx context.Context) ([]cmdnode.Driver, error) {
 	list, err := do(ctx, b, api.GetNodeDrivers, b.there())

@@ -14,6 +14,10 @@ import (
 	"path/filepath"
 )
 
+// ErrNoPidfd says that the kernel does not hold on to the peer of a unix socket:
+// that came with Linux 6.5.
+var ErrNoPidfd = errors.New("the kernel gives no pidfd of the peer of a unix socket")
+
 // maxPath is how much of a path a unix address holds.
 const maxPath = 107
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,8 +13,8 @@ func shortName(fd int, base string) string { return fmt.Sprintf("/proc/self/fd/%
 
 // PeerOf returns who connected conn.
 func PeerOf(conn net.Conn) (Peer, error) {
-	uc, ok := conn.(*net.UnixConn)
-	if !ok {
+	uc, ok := conn.(syscall.Conn)
+	if _, isTCP := conn.(*net.TCPConn); !ok || isTCP {
 		return Peer{}, fmt.Errorf("peer of a %T: not a unix socket", conn)
 	}
 	raw, err := uc.SyscallConn()

@@ -72,7 +72,11 @@ func (r *Requests) Ask(address string, l Limit, now time.Time) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.table.after(Source(address), float64(l.Rate), now)
+	source := Source(address)
+	if c := r.table.of(source); l.Expires > 0 && now.Sub(time.Unix(0, c.last)) > l.Expires {
+		c.level = 0
+	}
+	c := r.table.after(source, float64(l.Rate), now)
 	if over := c.level + 1 - math.Max(1, float64(l.Burst)); over > 0 {
 		return &WaitError{Reason: "too many requests", After: time.Duration(over / float64(l.Rate) * float64(time.Second))}
 	}

@@ -63,4 +63,6 @@ type Credentials struct {
 	Users        *Directory
 	Passwords    *Passwords
 	Certificates *Certificates
+	OpenID       *OpenID
+	Accounts     *Accounts // of the user socket
 }

@@ -138,6 +138,9 @@ type Config struct {
 	Listener   ListenerConfig `json:"listener"`
 	Quorum     bool           `json:"quorum"`
 	Issues     []string       `json:"issues"`
+
+	// UXOwnerGroup is the unix group the user socket is for.
+	UXOwnerGroup string `json:"-"`
 }
 
 // ListenerConfig is the address of the API.

@@ -144,14 +144,16 @@ func Run(ctx context.Context, o Options) (err error) {
 		o.Log.Warn("the capabilities of the node are not known", slog.Any("err", err))
 	}
 	hooks := hook.New(hook.Options{Store: configs, Bus: events, Runner: o.Host.Runner, Env: inherited(o.Environ), Log: o.Log})
+	admitted := newAccess(configs, o.Log)
 	server := httpd.New(httpd.Options{
 		Node: o.Host.Hostname, Pid: os.Getpid(), Owner: os.Geteuid(), Started: began, Log: control.Logger("api"), Tokens: tokens,
-		Credentials: credentials(configs, data),
-		State:       states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
+		Credentials: credentials(o.Host, configs, data, admitted), Limit: admitted.limit,
+		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
 		Nodes: drains, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 	})
 	listeners.server = server
+	accounts := &userSocket{path: o.Host.Paths.UserSocket(), runner: o.Host.Runner, server: server, state: states, bus: events, log: o.Log}
 	keeper := &keeper{socket: o.Host.Paths.Socket(), version: o.Version, bus: events, log: o.Log, ready: o.Ready, began: began}
 
 	self.start(cluster.NodeStatus{Agent: o.Version, API: api.Version, Compat: compat, IsLeader: true})
@@ -170,7 +172,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain}.run},
 		{"lock", process.watch},
 	}
-	outer := []part{{"socket", listeners.serveSocket}, {"certificates", certificates.Run}, {"listener", listeners.serveTLS}, {"keeper", keeper.run}}
+	outer := []part{{"socket", listeners.serveSocket}, {"certificates", certificates.Run}, {"listener", listeners.serveTLS}, {"user socket", accounts.run}, {"keeper", keeper.run}}
 	err = rings(ctx, inner, discovery.Ready(), outer)
 	o.Log.Info("daemon stopped", slog.Duration("dur", time.Since(began)))
 	if err == nil && ending.again(told) {

@@ -41,7 +41,7 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 	}
 	ofCluster := cluster.Config{
 		ID: c.ID, Name: c.Name, Nodes: c.Nodes, DNS: c.DNS, CASecPaths: c.CA, Quorum: c.Quorum, Issues: []string{},
-		Listener: cluster.ListenerConfig{Addr: l.Addr, Port: l.Port},
+		Listener: cluster.ListenerConfig{Addr: l.Addr, Port: l.Port}, UXOwnerGroup: l.UXOwnerGroup,
 	}
 	ofNode := cluster.NodeConfig{
 		Env: n.Env, Labels: labels, MaintenanceGracePeriod: n.MaintenanceGracePeriod, MaxParallel: n.MaxParallel,

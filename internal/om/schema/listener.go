@@ -35,10 +35,10 @@ func (s *ListenerSettings) Keywords(k *keyword.Table) {
 	k.String(&s.DNSSockGID, "dns_sock_gid", "The group of the socket the name server asks, by name or gid.").Default("953")
 	k.String(&s.OpenIDIssuer, "openid_issuer", "The OpenID provider whose tokens are accepted.").Eg("https://auth.example.com/realms/clusters")
 	k.String(&s.OpenIDClientID, "openid_client_id", "The audience the tokens of the OpenID provider must have.").Default("om3")
-	k.Int(&s.RateLimiterRate, "rate_limiter_rate", "How many requests a second one address may send.").AtLeast(0).Scopable().Default("20")
+	k.Int(&s.RateLimiterRate, "rate_limiter_rate", "How many requests a second one address may send. Zero is no limit.").AtLeast(0).Scopable().Default("20")
 	k.Int(&s.RateLimiterBurst, "rate_limiter_burst", "How many requests one address may send at once.").AtLeast(0).Scopable().Default("100")
 	k.Duration(&s.RateLimiterExpires, "rate_limiter_expires", "How long a silent address is remembered.").Scopable().Default("60s")
-	k.String(&s.UXOwnerGroup, "ux_owner_group", "The unix group whose members may open the socket of the local users. Without it there is no such socket.").Eg("opensvc")
+	k.String(&s.UXOwnerGroup, "ux_owner_group", "The unix group whose members may open the socket of the local accounts. A node that does not know the group serves no such socket.").Default("opensvc").Eg("ops")
 	k.List(&s.TLSSecs, "tls_secs", "The sec objects whose certificates are presented to the clients that ask one of their names.").Eg("system/sec/public")
 	k.Int(&s.ACMEPort, "acme_port", "The port where the nodes answer http-01 challenges. Zero: they do not.").Between(0, maxPort).Default("0").Eg("80")
 }

@@ -17,6 +17,10 @@ import (
 
 func (s *Server) getAuthInfo(context.Context, *api.None) (api.AuthInfo, error) {
 	info := api.AuthInfo{Methods: []string{}}
+	if o := s.o.Credentials.OpenID; o != nil && o.Settings().Issuer != "" {
+		info.Methods = append(info.Methods, "openid")
+		info.OpenID = &api.AuthOpenID{Issuer: o.Settings().Issuer, ClientID: o.Settings().ClientID}
+	}
 	if s.o.Credentials.Passwords != nil {
 		info.Methods = append(info.Methods, "basic")
 	}

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	urlpath "path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,18 +30,25 @@ const (
 
 // peer is what a connection says of the one who opened it.
 type peer struct {
-	isSocket bool
 	socket.Peer
-	err error
+
+	isSocket bool
+	isUser   bool // came through the user socket
+	user     auth.Caller
+	err      error
 }
 
 // withPeer keeps who opened conn in the context of its requests.
 func withPeer(ctx context.Context, conn net.Conn) context.Context {
-	if _, ok := conn.(*net.UnixConn); !ok {
-		return ctx
+	switch conn := conn.(type) {
+	case userConn:
+		user, err := userOf(conn)
+		return context.WithValue(ctx, peerKey, peer{isSocket: true, isUser: true, user: user, err: err})
+	case *net.UnixConn:
+		p, err := socket.PeerOf(conn)
+		return context.WithValue(ctx, peerKey, peer{isSocket: true, Peer: p, err: err})
 	}
-	p, err := socket.PeerOf(conn)
-	return context.WithValue(ctx, peerKey, peer{isSocket: true, Peer: p, err: err})
+	return ctx
 }
 
 // principal is who makes the request of ctx; the zero Principal is nobody.
@@ -64,6 +69,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.limitReads(w, r)
 	if tooLarge(r) {
 		refuse(w, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send long parameters in a body", headerLimit)))
+		return
+	}
+	if wait := s.limit(r); wait != nil {
+		tooMany(w, wait)
 		return
 	}
 	p, err := s.authenticate(r)
@@ -91,7 +100,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) authenticate(r *http.Request) (auth.Principal, error) {
 	if peer, ok := r.Context().Value(peerKey).(peer); ok {
 		p, err := auth.Principal{}, peer.err
-		if err == nil {
+		switch {
+		case peer.isUser:
+			p, err = s.recogniseUser(r.Context(), peer)
+		case err == nil:
 			p, err = auth.FromPeer(peer.Peer, s.o.Owner)
 		}
 		if err != nil {
@@ -122,7 +134,12 @@ func (s *Server) recognise(r *http.Request, now time.Time) (auth.Principal, erro
 		if r.Method == api.PostAuthRefresh.Method && r.URL.Path == api.PostAuthRefresh.Path {
 			return s.o.Tokens.VerifyRefresh(token, now)
 		}
-		return s.o.Tokens.Verify(token, now)
+		p, err := s.o.Tokens.Verify(token, now)
+		if err != nil && known.OpenID != nil && known.OpenID.Settings().Issuer != "" {
+			other, otherErr := known.OpenID.Verify(r.Context(), token, now)
+			return other, errors.Join(otherErr, failed(err, otherErr))
+		}
+		return p, err
 	case strings.EqualFold(scheme, "Basic") && known.Passwords != nil:
 		name, password, ok := r.BasicAuth()
 		if !ok {
@@ -137,11 +154,12 @@ func (s *Server) recognise(r *http.Request, now time.Time) (auth.Principal, erro
 	return auth.Principal{}, nil
 }
 
-// tooMany answers one who must wait, before anything of the request is looked at.
-func tooMany(w http.ResponseWriter, wait *auth.WaitError) {
-	seconds := max(1, int64(math.Ceil(wait.After.Seconds())))
-	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-	refuse(w, api.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("%s: try again in %ds", wait.Reason, seconds)))
+// failed is err when another way failed too.
+func failed(err, other error) error {
+	if other == nil {
+		return nil
+	}
+	return err
 }
 
 // authorize refuses the operations the caller may not call.

@@ -56,6 +56,7 @@ type fixture struct {
 	socket  string
 	address string // of the TLS listener
 	ca      []byte
+	change  func(*httpd.Options) // before it serves; may be nil
 }
 
 func newFixture(tb testing.TB) *fixture {
@@ -91,13 +92,17 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 	f.deeds = &deeds{}
 	f.state.SetNodeStatus(node1, cluster.NodeStatus{Agent: "test"})
 	users := &auth.Directory{Store: f.store, Data: datastore.New(f.store)}
-	f.server = httpd.New(httpd.Options{
+	options := httpd.Options{
 		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens, Stall: stall,
 		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
 		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Inventory: inventory.Node{Host: h, Store: f.store, Root: root}, Ending: ending{f.deeds}, Schedules: jobs{},
 		Nodes: nodeActions{f.deeds}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
-	})
+	}
+	if f.change != nil {
+		f.change(&options)
+	}
+	f.server = httpd.New(options)
 	socket, err := httpd.ListenSocket(f.socket)
 	if err != nil {
 		tb.Fatal(err)

@@ -105,7 +105,9 @@ type Options struct {
 	Tokens  *auth.Tokens
 	// Credentials recognise the callers that present no token of the cluster.
 	Credentials auth.Credentials
-	Stall       time.Duration // how long a body may make no progress; 0: 30 s
+	// Limit is how often one address may ask; nil: as often as it likes.
+	Limit func() auth.Limit
+	Stall time.Duration // how long a body may make no progress; 0: 30 s
 
 	State     State
 	Bus       Bus
@@ -135,6 +137,7 @@ type Server struct {
 	handled  map[string]bool // operation ids
 	document func() ([]byte, error)
 	index    index
+	requests *auth.Requests
 
 	seed      maphash.Seed // of the entity tags
 	objects   *encodings[object.Path, *cluster.Object]
@@ -149,7 +152,7 @@ type Server struct {
 
 // New returns a server. [Server.Serve] runs it on listeners.
 func New(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), handled: map[string]bool{}, seed: maphash.MakeSeed()}
+	s := &Server{o: o, mux: http.NewServeMux(), handled: map[string]bool{}, requests: auth.NewRequests(), seed: maphash.MakeSeed()}
 	s.objects = newEncodings("ObjectList", s.seed, encodeObject)
 	s.instances = newEncodings("InstanceList", s.seed, encodeInstance)
 	s.resources = newEncodings("ResourceList", s.seed, encodeResource)

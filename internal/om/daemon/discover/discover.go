@@ -72,6 +72,8 @@ type Discovery struct {
 	watcher   func() (*fsnotify.Watcher, error)
 	pollEvery time.Duration // when it cannot be watched
 
+	reading sync.Mutex // held while the settings are read
+
 	mu      sync.Mutex
 	objects map[object.Path]*known
 	site    map[string]fs.FileInfo // cluster.conf and node.conf
@@ -212,6 +214,25 @@ func same(a, b fs.FileInfo) bool {
 // readSite brings the settings of the cluster and of the node up to date. When
 // they changed, every object is evaluated again: it may refer to them.
 func (d *Discovery) readSite(ctx context.Context) {
+	if !d.readSettings() {
+		return
+	}
+	d.mu.Lock()
+	all := maps.Clone(d.objects)
+	d.mu.Unlock()
+	for _, k := range all {
+		k.mu.Lock()
+		k.info = nil
+		k.mu.Unlock()
+	}
+	d.readAll(ctx, slices.Collect(maps.Keys(all)))
+}
+
+// readSettings tells whether the settings changed. Once it returns the state has
+// them, whoever read them.
+func (d *Discovery) readSettings() bool {
+	d.reading.Lock()
+	defer d.reading.Unlock()
 	d.mu.Lock()
 	changed := false
 	for _, p := range []object.Path{{}, object.Cluster()} {
@@ -228,7 +249,7 @@ func (d *Discovery) readSite(ctx context.Context) {
 	}
 	d.mu.Unlock()
 	if !changed {
-		return
+		return false
 	}
 	d.o.Bus.Publish(event.ConfigFileUpdated{File: d.file(object.Path{})})
 	config, node, err := d.o.Settings()
@@ -237,19 +258,11 @@ func (d *Discovery) readSite(ctx context.Context) {
 		config = d.o.State.View().Config
 		config.Issues = []string{err.Error()}
 		d.o.State.SetClusterConfig(config)
-		return
+		return false
 	}
 	d.o.State.SetClusterConfig(config)
 	d.o.State.SetNodeConfig(d.o.State.Node(), node)
-	d.mu.Lock()
-	all := maps.Clone(d.objects)
-	d.mu.Unlock()
-	for _, k := range all {
-		k.mu.Lock()
-		k.info = nil
-		k.mu.Unlock()
-	}
-	d.readAll(ctx, slices.Collect(maps.Keys(all)))
+	return true
 }
 
 // readAll reads objects, several at once.

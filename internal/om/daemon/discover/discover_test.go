@@ -501,3 +501,25 @@ func TestChangesTheKernelLostAreFound(t *testing.T) {
 	b.write("b.conf", "ha") // watched again
 	b.await("ObjectCreated", "b")
 }
+
+// Two look at once: the one that comes second must not go before the first has told.
+func TestARefreshWaitsForTheSettingsBeingRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range 100 {
+		name := strings.Repeat("x", i+1)
+		b.site.Lock()
+		b.site.name = name
+		b.site.Unlock()
+		b.write("node.conf", name)
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if err := b.Refresh(object.Path{}); err != nil || b.state.View().Config.Name != name {
+					t.Errorf("the settings of %s, %v", name, err)
+				}
+			})
+		}
+		both.Wait()
+	}
+}

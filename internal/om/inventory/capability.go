@@ -14,7 +14,8 @@ import (
 func tools() map[string]string {
 	return map[string]string{
 		"blkid": "blkid", "brctl": "brctl", "btrfs": "btrfs", "cryptsetup": "cryptsetup", "docker": "docker", "drbdadm": "drbd",
-		"exportfs": "nfs", "findmnt": "findmnt", "ip": "ip", "iscsiadm": "iscsi", "losetup": "losetup", "lsblk": "lsblk", "lvm": "lvm2",
+		"exportfs": "nfs", //nolint:misspell // a program
+		"findmnt":  "findmnt", "ip": "ip", "iscsiadm": "iscsi", "losetup": "losetup", "lsblk": "lsblk", "lvm": "lvm2",
 		"lxc-info": "lxc", "mdadm": "md", "mkfs.btrfs": "mkfs.btrfs", "mkfs.ext4": "mkfs.ext4", "mkfs.xfs": "mkfs.xfs", "mount": "mount",
 		"multipath": "multipath", "nft": "nft", "podman": "podman", "rbd": "rbd", "rsync": "rsync", "sg_persist": "sg_persist",
 		"mpathpersist": "mpathpersist", "ssh": "ssh", "systemctl": "systemd", "virsh": "libvirt", "VBoxManage": "vbox", "zfs": "zfs", "zpool": "zpool",

@@ -80,9 +80,8 @@ func (n Node) Asset() (Asset, error) {
 }
 
 // Disks looks at the disks.
-func (n Node) Disks() (Disks, error) {
-	disks, err := n.disks()
-	return Disks{Node: n.Host.Hostname, At: time.Now(), Disks: disks}, err
+func (n Node) Disks() Disks {
+	return Disks{Node: n.Host.Hostname, At: time.Now(), Disks: n.disks()}
 }
 
 // Packages lists the packages.
@@ -152,10 +151,8 @@ func (n Node) LastDisks() (d Disks, err error) {
 	if there, err := n.last(ReportDisk, &d); there || err != nil {
 		return d, err
 	}
-	if d, err = n.Disks(); err == nil {
-		err = n.Keep(ReportDisk, d)
-	}
-	return d, err
+	d = n.Disks()
+	return d, n.Keep(ReportDisk, d)
 }
 
 // LastPackages is the last inventory of the packages, made when there is none.

@@ -80,7 +80,7 @@ func (n Node) facts() ([]property, error) {
 		{"sp_version", nil},
 		{"enclosure", nil},
 		{"boot_id", file("/proc/sys/kernel/random/boot_id")},
-		{"last_boot", func() (any, error) { return n.lastBoot() }},
+		{"last_boot", n.lastBoot},
 		{"tz", says(time.Now().Format("-0700"))},
 		{"connect_to", nil},
 	}

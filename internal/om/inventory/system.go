@@ -152,7 +152,7 @@ func way(from, to, kind string) api.SANPath {
 func portName(text string) string { return strings.TrimPrefix(text, "0x") }
 
 // disks lists the block devices that hold something, with their parts.
-func (n Node) disks() ([]api.Disk, error) {
+func (n Node) disks() []api.Disk {
 	list := []api.Disk{}
 	const block = "/sys/block/"
 	names := n.list(block)
@@ -179,7 +179,7 @@ func (n Node) disks() ([]api.Disk, error) {
 		}
 		list = append(list, d)
 	}
-	return list, nil
+	return list
 }
 
 // sectors is a size in sectors, as megabytes.

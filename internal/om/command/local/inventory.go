@@ -42,8 +42,9 @@ func (b *Backend) PushDisk(ctx context.Context, node string, dry bool) ([]api.Di
 		return b.Backend.PushDisk(ctx, node, dry)
 	}
 	n := b.inspect()
-	disks, err := n.Disks()
-	if err == nil && !dry {
+	disks := n.Disks()
+	var err error
+	if !dry {
 		err = n.Keep(inventory.ReportDisk, disks)
 	}
 	return inventory.DiskItems(disks), disks, err

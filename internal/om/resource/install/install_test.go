@@ -64,11 +64,11 @@ type place struct {
 	seed bool
 }
 
-func newPlace(t testing.TB, k keys) *place {
-	t.Helper()
-	p := &place{t: t, dir: t.TempDir()}
+func newPlace(tb testing.TB, k keys) *place {
+	tb.Helper()
+	p := &place{t: tb, dir: tb.TempDir()}
 	p.env = resource.Env{
-		Path: object.Path{Namespace: "ns1", Kind: object.KindSvc, Name: "web"}, RID: "fs#1", StateDir: filepath.Join(t.TempDir(), "fs#1"),
+		Path: object.Path{Namespace: "ns1", Kind: object.KindSvc, Name: "web"}, RID: "fs#1", StateDir: filepath.Join(tb.TempDir(), "fs#1"),
 		Log: slog.New(slog.NewTextHandler(&p.log, nil)),
 		Installation: resource.Installation{
 			Keys:    k,

@@ -203,7 +203,7 @@ func (i *Item) finish() error {
 		return fmt.Errorf("install %q: a name holds no control character", i.To)
 	}
 	if slices.Contains(strings.Split(i.To, "/"), "..") {
-		return fmt.Errorf("install %s: a name below the directory of the resource holds no ..", i.To)
+		return fmt.Errorf("install %s: a name below the directory of the resource holds no .. element", i.To)
 	}
 	i.Dir = strings.HasSuffix(i.To, "/") || i.Key == "" || object.HasGlob(i.Key)
 	i.To = path.Clean(i.To)

@@ -15,20 +15,18 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/resource/install"
 )
 
-func parse(t testing.TB, text string) []install.Item {
-	t.Helper()
+func parse(tb testing.TB, text string) []install.Item {
+	tb.Helper()
 	words, err := config.ParseShlex(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	items, err := install.Parse(words, "ns1")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return items
 }
-
-func mode(m fs.FileMode) *fs.FileMode { return &m }
 
 func TestAnItemIsAPlaceAndItsOptions(t *testing.T) {
 	t.Parallel()
@@ -44,7 +42,7 @@ func TestAnItemIsAPlaceAndItsOptions(t *testing.T) {
 		{To: "/haproxy/haproxy.cfg", From: cfg, Key: "haproxy.cfg", Signals: []install.Signal{{Number: syscall.SIGHUP, RIDs: []string{"container#1"}}}},
 		{
 			To: "/certs", Dir: true, From: object.Path{Namespace: "prod", Kind: object.KindSec, Name: "web"}, Key: "*.pem",
-			Mode: mode(fs.ModeSetuid | 0o640), User: "99", Group: "ssl", Required: true,
+			Mode: new(fs.ModeSetuid | 0o640), User: "99", Group: "ssl", Required: true,
 			Signals: []install.Signal{
 				{Number: syscall.SIGUSR1, RIDs: []string{"app#1", "app#2"}}, {Number: 12, RIDs: []string{"app#3"}},
 			},
@@ -140,8 +138,13 @@ func TestTheFormerKeywords(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, bad := range []install.Settings{
-		{Configs: []string{"app.conf:etc"}}, {Configs: []string{"app/k"}}, {Configs: []string{"a/k:b:mode=1"}}, {Secrets: []string{"A/k:b"}},
-		{Directories: []string{"../x"}}, {Configs: []string{"a/k:../x"}}, {Signal: "hup"},
+		{Configs: []string{"app.conf:etc"}},
+		{Configs: []string{"app/k"}},
+		{Configs: []string{"a/k:b:mode=1"}},
+		{Secrets: []string{"A/k:b"}},
+		{Directories: []string{"../x"}},
+		{Configs: []string{"a/k:../x"}},
+		{Signal: "hup"},
 	} {
 		if items, err := bad.Items("ns1"); err == nil {
 			t.Errorf("%+v gives %+v", bad, items)
@@ -165,7 +168,7 @@ func TestAnItemReadsAsItIsWritten(t *testing.T) {
 			}
 		}
 		if rapid.Bool().Draw(t, "mode") {
-			item.Mode = mode(fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode")) | rapid.SampledFrom([]fs.FileMode{0, fs.ModeSetuid, fs.ModeSticky | fs.ModeSetgid}).Draw(t, "bits"))
+			item.Mode = new(fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode")) | rapid.SampledFrom([]fs.FileMode{0, fs.ModeSetuid, fs.ModeSticky | fs.ModeSetgid}).Draw(t, "bits"))
 		}
 		words, err := config.ParseShlex(item.String() + " " + item.String())
 		if err != nil {

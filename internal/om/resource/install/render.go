@@ -147,13 +147,13 @@ func (r *rendering) functions() template.FuncMap {
 }
 
 // bounded is a function that makes texts, with a bound on what it makes.
-func (r *rendering) bounded(make func(args ...any) string) func(args ...any) (string, error) {
+func (r *rendering) bounded(text func(args ...any) string) func(args ...any) (string, error) {
 	return func(args ...any) (string, error) {
 		if err := r.spend(args); err != nil {
 			return "", err
 		}
-		text := make(args...)
-		return text, r.spend([]any{text})
+		made := text(args...)
+		return made, r.spend([]any{made})
 	}
 }
 

@@ -113,9 +113,6 @@ func drawRow(b *strings.Builder, y int, old, row []cell, colour bool) bool {
 	for tail > 0 && row[tail-1] == blank() {
 		tail--
 	}
-	for tail < end && row[tail].text == "" {
-		tail++
-	}
 	erase := tail < end && slices.ContainsFunc(old[tail:], func(c cell) bool { return c != blank() })
 	if erase && end-tail > 3 {
 		end = tail
@@ -127,13 +124,10 @@ func drawRow(b *strings.Builder, y int, old, row []cell, colour bool) bool {
 			x++
 			continue
 		}
-		from := x
-		for from > 0 && (row[from].text == "" || old[from].text == "") {
-			from-- // to the begin of a wide character
-		}
-		to := x + 1
+		// The halves of a wide character change together: a change begins with a whole one.
+		from, to := x, x+1
 		for same := 0; x < end; x++ {
-			if old[x] != row[x] || row[x].text == "" || old[x].text == "" {
+			if old[x] != row[x] {
 				to, same = x+1, 0
 				continue
 			}
@@ -141,12 +135,8 @@ func drawRow(b *strings.Builder, y int, old, row []cell, colour bool) bool {
 				break
 			}
 		}
-		for to < len(row) && (row[to].text == "" || old[to].text == "") {
-			to++
-		}
 		fmt.Fprintf(b, "\x1b[%d;%dH", y+1, from+1)
 		drawCells(b, row[from:to], colour)
-		x = max(x, to)
 	}
 	if erase {
 		fmt.Fprintf(b, "\x1b[%d;%dH\x1b[K", y+1, end+1)

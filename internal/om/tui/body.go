@@ -71,7 +71,10 @@ func (m Model) grid(width int) []screen.Line {
 		return m.gone("")
 	}
 	nodes, paths := m.nodes(), m.objects()
-	at := m.at()
+	at := slices.Index(paths, m.page().name) + 1
+	if at == 0 {
+		at = m.at()
+	}
 	var rows [][]grid.Cell // name, state, shape, bar, a cell for each node
 	for i, r := range m.board().NodeRows(nodes) {
 		if i == 0 || m.size.Height >= few || strings.TrimSpace(r.Cells[0].String()) == "state" {
@@ -137,6 +140,10 @@ func (m Model) gridLines(rows [][]grid.Cell, first, at, width int) []screen.Line
 			}
 		}
 		line := screen.Line{lead}
+		if i >= first && !m.inSight(i-first, len(rows)-first, at-1) {
+			lines = append(lines, line)
+			continue // nobody sees the rest of it
+		}
 		for j, c := range r {
 			if j >= fixed && j < fixed+from {
 				continue
@@ -163,6 +170,13 @@ func (m Model) gridLines(rows [][]grid.Cell, first, at, width int) []screen.Line
 		lines = append(lines, faint("no object is left by the filter; esc drops it"))
 	}
 	return lines
+}
+
+// inSight tells whether a row of a list may be on the screen, wherever it is scrolled
+// to around the cursor.
+func (m Model) inSight(row, rows, cursor int) bool {
+	room := m.room()
+	return row < room || row >= rows-room || row >= cursor-room && row <= cursor+room
 }
 
 // firstNode is the first node shown so that the selected one is.

@@ -34,6 +34,7 @@ type Model struct {
 	again    time.Duration
 
 	status api.ClusterStatus
+	paths  []string // of its objects, sorted
 	events []happening
 
 	pages  []page // the last one is shown
@@ -93,6 +94,7 @@ func (m Model) Update(msg screen.Msg) (Model, []screen.Cmd) {
 	case newsMsg:
 		if msg.gen == m.gen {
 			m.status, m.now = msg.status, msg.at
+			m.paths = slices.Sorted(maps.Keys(m.status.Cluster.Object))
 			m.events = append(slices.Clip(m.events), msg.events...)
 			m.events = m.events[max(0, len(m.events)-maxHappenings):]
 		}
@@ -142,7 +144,7 @@ func (m Model) linked(msg linkMsg) Model {
 // connect goes to another cluster.
 func (m Model) connect(name string) (Model, []screen.Cmd) {
 	m.gen++
-	m.context, m.state, m.trouble, m.status, m.events = name, connecting, nil, api.ClusterStatus{}, nil
+	m.context, m.state, m.trouble, m.status, m.paths, m.events = name, connecting, nil, api.ClusterStatus{}, nil, nil
 	m.pages = []page{{kind: gridPage, column: onObject}}
 	m.ask, m.menu = nil, nil
 	return m, []screen.Cmd{{Name: textCommand}, link(m.world, name, m.gen)}
@@ -174,8 +176,10 @@ func (m Model) nodes() []string { return m.board().Columns() }
 
 // objects lists the objects the filter leaves, sorted.
 func (m Model) objects() []string {
-	paths := slices.Sorted(maps.Keys(m.status.Cluster.Object))
-	return filtered(paths, m.filter)
+	if m.filter == "" {
+		return m.paths
+	}
+	return filtered(slices.Clone(m.paths), m.filter)
 }
 
 // filtered keeps the paths a filter leaves: it is a part of them, or a selector when

@@ -2,6 +2,7 @@ package tui_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,34 @@ func TestNothingIsAskedOfAClusterThatIsNotThere(t *testing.T) {
 	d.tell(tui.Lost(errors.New("gone"), at()))
 	if got := d.press("end", "a").lastLine(); got != "not connected" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestALongListIsDrawnAroundTheCursor(t *testing.T) {
+	t.Parallel()
+	d := live(t, &world{})
+	s := lab()
+	for i := range 300 {
+		s.Cluster.Object[fmt.Sprintf("bulk%03d", i)] = s.Cluster.Object["web"]
+	}
+	d.tell(tui.News(s, nil, at()))
+	for _, keys := range [][]screen.Key{{"home"}, {"pgdown"}, {"pgdown", "pgdown", "down"}, {"end"}, {"pgup"}, {"up"}} {
+		d.press(keys...)
+		rows := 0
+		for line := range strings.Lines(d.frame()) {
+			if strings.Contains(line, "bulk") {
+				rows++
+				if !strings.Contains(line, "ha 1/1  |  ") {
+					t.Errorf("after %q: %q", keys, line)
+				}
+			}
+		}
+		if rows < 8 {
+			t.Errorf("after %q: %d rows\n%s", keys, rows, d.frame())
+		}
+	}
+	if keys := d.press("home").typed("jjj").frame(); !strings.Contains(keys, "> ‹bulk002›") {
+		t.Error(keys)
 	}
 }
 

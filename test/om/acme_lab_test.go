@@ -162,7 +162,7 @@ func (l *acmeLab) start(address, name string, args ...string) {
 	err := retry.Until(ctx, retry.Policy{Interval: 50 * time.Millisecond}, func(ctx context.Context) (bool, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		if err != nil {
-			return false, nil
+			return false, nil //nolint:nilerr // not yet
 		}
 		return true, c.Close()
 	})

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,9 +61,7 @@ func (s *site) order(names ...string) ([]string, error) {
 	chain, err := s.client.Issue(s.t.Context(), certificate.Order{
 		Directory: s.directory.Address(), Account: s.account, Contact: "a@example.com", Names: names, Request: block.Bytes,
 		Publish: func(_ context.Context, answers map[string]string) (func(context.Context) error, error) {
-			for token, answer := range answers {
-				s.published[token] = answer
-			}
+			maps.Copy(s.published, answers)
 			return func(context.Context) error {
 				clear(s.published)
 				s.withdrawn++
@@ -147,7 +146,7 @@ func TestARateLimitIsExplainedAndNotWaitedFor(t *testing.T) {
 	_, err := s.order("www.example.com")
 
 	s.fails(err, "order the certificate: too many certificates already issued; it takes another request after 2026-11-30T14:00:00Z: ", "letsencrypt-staging")
-	refusal, ok := errors.AsType[*acme.Refusal](err)
+	refusal, ok := errors.AsType[*acme.RefusedError](err)
 	if !ok || refusal.Kind != "rateLimited" || !refusal.After.Equal(now().Add(2*time.Hour)) {
 		t.Errorf("%+v", refusal)
 	}

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// Refusal is the answer of a directory that will not issue a certificate, told
+// RefusedError is the answer of a directory that will not issue a certificate, told
 // for people.
-type Refusal struct {
+type RefusedError struct {
 	Kind   string // the last word of the type of the problem: "rateLimited"
 	Detail string // as the directory said it
 	Advice string
@@ -23,7 +23,7 @@ type Refusal struct {
 }
 
 // Error says what the directory said and what to do.
-func (r *Refusal) Error() string {
+func (r *RefusedError) Error() string {
 	text := r.Detail
 	if text == "" {
 		text = r.Kind
@@ -38,19 +38,19 @@ func (r *Refusal) Error() string {
 }
 
 // Unwrap gives the error of the protocol.
-func (r *Refusal) Unwrap() error { return r.err }
+func (r *RefusedError) Unwrap() error { return r.err }
 
 // Explain turns the errors of the protocol into refusals that say what to do. It
 // keeps what was attempted, and leaves the other errors as they are.
 func Explain(err error, directory string, now time.Time) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each of several failures, explained apart
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all error
 		for _, e := range joined.Unwrap() {
 			all = errors.Join(all, Explain(e, directory, now))
 		}
 		return all
 	}
-	var refused []*Refusal
+	var refused []*RefusedError
 	for _, p := range problems(err) {
 		refused = append(refused, refusal(p, directory, now))
 	}
@@ -85,9 +85,9 @@ func problems(err error) []*acme.Error {
 	return nil
 }
 
-func refusal(p *acme.Error, directory string, now time.Time) *Refusal {
+func refusal(p *acme.Error, directory string, now time.Time) *RefusedError {
 	kind := p.ProblemType[strings.LastIndexByte(p.ProblemType, ':')+1:]
-	r := &Refusal{Kind: kind, Detail: detail(p), Advice: advice(kind, directory), err: p}
+	r := &RefusedError{Kind: kind, Detail: detail(p), Advice: advice(kind, directory), err: p}
 	if wait := retryAfter(p.Header, now); wait > 0 && kind == "rateLimited" {
 		r.After = now.Add(wait).Truncate(time.Second)
 	}
@@ -167,7 +167,7 @@ func backoff(try int, r *http.Response) time.Duration {
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil {
-		return min(max(time.Duration(seconds), 0), 365*24*3600) * time.Second
+		return time.Duration(min(max(seconds, 0), 365*24*3600)) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil && !now.IsZero() {
 		return max(at.Sub(now), 0)

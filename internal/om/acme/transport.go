@@ -40,7 +40,7 @@ func (p patient) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 		left--
 		answer, err = p.next.RoundTrip(r) //nolint:bodyclose // the caller closes it
 		if err == nil || left == 0 || ctx.Err() != nil || r.Body != nil && r.GetBody == nil {
-			return true, nil
+			return true, nil //nolint:nilerr // the caller returns it
 		}
 		if r.Body != nil {
 			body, bodyErr := r.GetBody()

@@ -48,7 +48,7 @@ type Webroot struct {
 }
 
 // Publish implements [Publisher]. Links that lead out of the root are refused.
-func (w Webroot) Publish(_ context.Context, answers map[string]string) (withdraw func(context.Context) error, err error) {
+func (w Webroot) Publish(ctx context.Context, answers map[string]string) (withdraw func(context.Context) error, err error) {
 	if !filepath.IsAbs(w.Root) {
 		return nil, fmt.Errorf("webroot %s: write an absolute path", w.Root)
 	}
@@ -68,7 +68,7 @@ func (w Webroot) Publish(_ context.Context, answers map[string]string) (withdraw
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("webroot %s: %w", filepath.Join(w.Root, w.Dir), err), remove(context.Background()))
+			err = errors.Join(fmt.Errorf("webroot %s: %w", filepath.Join(w.Root, w.Dir), err), remove(ctx))
 		}
 	}()
 	dir := strings.Trim(path.Join("/", w.Dir, certificate.ChallengePath), "/")

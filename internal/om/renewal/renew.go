@@ -140,7 +140,7 @@ func (r *Renewer) have(ctx context.Context, p object.Path) (certificate.Have, cr
 	pair, err := certificate.Parse(keys)
 	if err != nil {
 		h.Wrong = err
-		return h, account, nil
+		return h, account, nil //nolint:nilerr // what is wrong is why it is renewed
 	}
 	h.Leaf = pair.Leaf()
 	var from issued

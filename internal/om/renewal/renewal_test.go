@@ -23,6 +23,7 @@ import (
 const (
 	day  = 24 * time.Hour
 	year = 365 * day
+	web  = "ns1/sec/web" // whose certificate is renewed
 )
 
 // world holds objects in memory, and is a node that answers challenges.
@@ -64,7 +65,8 @@ func (w *world) add(name string, s schema.CertificateSettings) {
 	w.keys[name] = map[string][]byte{}
 }
 
-func (w *world) edit(name string, change func(*renewal.Description)) {
+func (w *world) edit(change func(*renewal.Description)) {
+	const name = web
 	d := w.config[name]
 	change(&d)
 	w.config[name] = d
@@ -123,9 +125,9 @@ func (w *world) create(name string) *certificate.Pair {
 	return pair
 }
 
-func (w *world) renew(name string, o renewal.Options) string {
+func (w *world) renew(o renewal.Options) string {
 	w.t.Helper()
-	done, err := w.renewer.Renew(w.t.Context(), path(w.t, name), o)
+	done, err := w.renewer.Renew(w.t.Context(), path(w.t, web), o)
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -207,27 +209,27 @@ func TestTheAuthorityMustBeThere(t *testing.T) {
 func TestARenewalKeepsNeitherTheKeyNorTheRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.add("ns1/sec/web", schema.CertificateSettings{CommonName: "www.example.com"})
-	expect(t, w.renew("ns1/sec/web", renewal.Options{}), "certificate issued for www.example.com: no certificate")
-	before := w.pair("ns1/sec/web")
-	if _, err := w.renewer.SigningRequest(t.Context(), path(t, "ns1/sec/web")); err != nil {
+	w.add(web, schema.CertificateSettings{CommonName: "www.example.com"})
+	expect(t, w.renew(renewal.Options{}), "certificate issued for www.example.com: no certificate")
+	before := w.pair(web)
+	if _, err := w.renewer.SigningRequest(t.Context(), path(t, web)); err != nil {
 		t.Fatal(err)
 	}
-	if !certificate.Fits(before.Key, w.pair("ns1/sec/web").Leaf()) || len(w.keys["ns1/sec/web"][certificate.KeyRequest]) == 0 {
+	if !certificate.Fits(before.Key, w.pair(web).Leaf()) || len(w.keys[web][certificate.KeyRequest]) == 0 {
 		t.Error("the signing request changed the key, or was not kept")
 	}
 	writes := w.writes
-	expect(t, w.renew("ns1/sec/web", renewal.Options{}), "no certificate issued: the certificate is valid until")
+	expect(t, w.renew(renewal.Options{}), "no certificate issued: the certificate is valid until")
 	if w.writes != writes {
 		t.Error("a renewal that is not due writes")
 	}
 	w.now = w.now.Add(61 * day)
-	expect(t, w.renew("ns1/sec/web", renewal.Options{}), "the certificate expires on")
-	after := w.pair("ns1/sec/web")
+	expect(t, w.renew(renewal.Options{}), "the certificate expires on")
+	after := w.pair(web)
 	if certificate.Fits(before.Key, after.Leaf()) {
 		t.Error("the private key is the former one")
 	}
-	if len(w.keys["ns1/sec/web"][certificate.KeyRequest]) != 0 {
+	if len(w.keys[web][certificate.KeyRequest]) != 0 {
 		t.Error("the request of the former key is still there")
 	}
 }
@@ -241,8 +243,8 @@ func acmeWorld(t *testing.T) (w *world, d *acmetest.Directory, root string) {
 		text, _ := os.ReadFile(filepath.Join(root, "sub", ".well-known", "acme-challenge", filepath.Base(token)))
 		return string(text)
 	}
-	w.add("ns1/sec/web", schema.CertificateSettings{CommonName: "www.example.com", AltNames: []string{"example.com"}})
-	w.edit("ns1/sec/web", func(c *renewal.Description) { c.ACME.Directory = d.Address() })
+	w.add(web, schema.CertificateSettings{CommonName: "www.example.com", AltNames: []string{"example.com"}})
+	w.edit(func(c *renewal.Description) { c.ACME.Directory = d.Address() })
 	return w, d, root
 }
 
@@ -266,45 +268,45 @@ func TestADirectoryIssuesAndRenews(t *testing.T) {
 	w, d, root := acmeWorld(t)
 	where := renewal.Options{Where: renewal.Webroot{Root: root, Dir: "/sub"}}
 
-	expect(t, w.renew("ns1/sec/web", where), "certificate issued for www.example.com example.com: no certificate")
+	expect(t, w.renew(where), "certificate issued for www.example.com example.com: no certificate")
 	if left := files(t, root); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	expect(t, w.renew("ns1/sec/web", where), "no certificate issued: the certificate is valid until")
-	account := string(w.keys["ns1/sec/web"][renewal.KeyAccount])
+	expect(t, w.renew(where), "no certificate issued: the certificate is valid until")
+	account := string(w.keys[web][renewal.KeyAccount])
 
-	w.edit("ns1/sec/web", func(c *renewal.Description) { c.Certificate.AltNames = []string{"b.example.com"} })
-	expect(t, w.renew("ns1/sec/web", where), "certificate issued for www.example.com b.example.com: the certificate names www.example.com example.com, not www.example.com b.example.com")
+	w.edit(func(c *renewal.Description) { c.Certificate.AltNames = []string{"b.example.com"} })
+	expect(t, w.renew(where), "certificate issued for www.example.com b.example.com: the certificate names www.example.com example.com, not www.example.com b.example.com")
 	w.now = w.now.Add(61 * day)
-	expect(t, w.renew("ns1/sec/web", where), "the certificate expires on")
+	expect(t, w.renew(where), "the certificate expires on")
 	w.now = w.now.Add(-61 * day)
-	w.create("ns1/sec/web")
-	expect(t, w.renew("ns1/sec/web", where), "the certificate is self-signed")
-	if n, _ := d.Accounts(); n != 1 || string(w.keys["ns1/sec/web"][renewal.KeyAccount]) != account {
+	w.create(web)
+	expect(t, w.renew(where), "the certificate is self-signed")
+	if n, _ := d.Accounts(); n != 1 || string(w.keys[web][renewal.KeyAccount]) != account {
 		t.Errorf("%d accounts were registered", n)
 	}
 
 	other := acmetest.New(t)
 	other.Verify = d.Verify
 	w.renewer.Issuer = &acme.Client{HTTP: other.Client(), Now: w.renewer.Now}
-	w.edit("ns1/sec/web", func(c *renewal.Description) { c.ACME.Directory = other.Address() })
-	expect(t, w.renew("ns1/sec/web", where), "the certificate was issued by "+d.Address())
+	w.edit(func(c *renewal.Description) { c.ACME.Directory = other.Address() })
+	expect(t, w.renew(where), "the certificate was issued by "+d.Address())
 }
 
 func TestAFailedRenewalChangesNothingButTheAccount(t *testing.T) {
 	t.Parallel()
 	w, d, root := acmeWorld(t)
-	w.create("ns1/sec/web")
-	before := string(w.keys["ns1/sec/web"][certificate.KeyFull])
+	w.create(web)
+	before := string(w.keys[web][certificate.KeyFull])
 	d.Verify = nil
 
-	got := w.renew("ns1/sec/web", renewal.Options{Where: renewal.Webroot{Root: root}})
+	got := w.renew(renewal.Options{Where: renewal.Webroot{Root: root}})
 
 	expect(t, got, "error: prove www.example.com")
-	if string(w.keys["ns1/sec/web"][certificate.KeyFull]) != before {
+	if string(w.keys[web][certificate.KeyFull]) != before {
 		t.Error("the certificate is another one")
 	}
-	if len(w.keys["ns1/sec/web"][renewal.KeyAccount]) == 0 {
+	if len(w.keys[web][renewal.KeyAccount]) == 0 {
 		t.Error("the account is lost")
 	}
 	if left := files(t, root); len(left) > 0 {
@@ -319,22 +321,22 @@ func TestTheListenersAnswer(t *testing.T) {
 		answer, _ := w.Answer(t.Context(), "", token)
 		return answer
 	}
-	expect(t, w.renew("ns1/sec/web", renewal.Options{}), "error: nothing answers the challenges")
-	w.site.Presented = []object.Path{path(t, "ns1/sec/web")}
-	expect(t, w.renew("ns1/sec/web", renewal.Options{}), "error: listener.tls_secs names the object, but no listener answers challenges")
+	expect(t, w.renew(renewal.Options{}), "error: nothing answers the challenges")
+	w.site.Presented = []object.Path{path(t, web)}
+	expect(t, w.renew(renewal.Options{}), "error: listener.tls_secs names the object, but no listener answers challenges")
 	w.site.ACMEPort = 80
-	expect(t, w.renew("ns1/sec/web", renewal.Options{}), "certificate issued for www.example.com example.com")
-	if _, ok := w.keys["ns1/sec/web"][renewal.KeyChallenge]; ok {
+	expect(t, w.renew(renewal.Options{}), "certificate issued for www.example.com example.com")
+	if _, ok := w.keys[web][renewal.KeyChallenge]; ok {
 		t.Error("the answers are left behind")
 	}
 	w.deaf = true
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := w.renewer.Renew(ctx, path(t, "ns1/sec/web"), renewal.Options{Force: true})
+	_, err := w.renewer.Renew(ctx, path(t, web), renewal.Options{Force: true})
 	if err == nil || !strings.Contains(err.Error(), "node n1 does not answer the challenge on port 80") || !strings.Contains(err.Error(), "404") {
 		t.Errorf("got %v", err)
 	}
-	if _, ok := w.keys["ns1/sec/web"][renewal.KeyChallenge]; ok {
+	if _, ok := w.keys[web][renewal.KeyChallenge]; ok {
 		t.Error("the answers are left behind")
 	}
 }
@@ -343,22 +345,22 @@ func TestOnBehalfOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	w, _, root := acmeWorld(t)
 	o := renewal.Options{For: "ns2", Where: renewal.Webroot{Root: root, Dir: "sub"}}
-	expect(t, w.renew("ns1/sec/web", o), "error: ns1/sec/web does not share its keys with namespace ns2")
-	w.edit("ns1/sec/web", func(c *renewal.Description) { c.Share = []string{"*"} })
-	expect(t, w.renew("ns1/sec/web", o), "certificate issued")
+	expect(t, w.renew(o), "error: ns1/sec/web does not share its keys with namespace ns2")
+	w.edit(func(c *renewal.Description) { c.Share = []string{"*"} })
+	expect(t, w.renew(o), "certificate issued")
 }
 
 func TestNothingIsWrittenOutsideTheWebroot(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	for name, make := range map[string]func(root string) error{
+	for name, spoil := range map[string]func(root string) error{
 		"a link in place of .well-known": func(root string) error { return os.Symlink(outside, filepath.Join(root, ".well-known")) },
 		"a link in place of the folder of the answers": func(root string) error {
 			return errors.Join(os.Mkdir(filepath.Join(root, ".well-known"), 0o755), os.Symlink(outside, filepath.Join(root, ".well-known", "acme-challenge")))
 		},
 	} {
 		root := t.TempDir()
-		if err := make(root); err != nil {
+		if err := spoil(root); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := (renewal.Webroot{Root: root}).Publish(t.Context(), map[string]string{"token": "answer"}); err == nil {

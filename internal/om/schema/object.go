@@ -359,8 +359,11 @@ func (s *ObjectSettings) certificate(k *keyword.Table) {
 	subject(&c.Email, "email", "The address written in the certificate, and given to the ACME directory.", "admin@example.com")
 	k.Size(&c.Bits, "bits", "The size of the private key, made with RSA. Without it the key is an ECDSA one on the curve P-256, which is as strong as RSA keys of 3072 bits, and much faster.").
 		Scopable().For(sec, usr).DefaultText("an ECDSA key").Check(checkBits).Eg("4096")
-	k.Duration(&c.Validity, "validity", "How long the certificate is valid. One signed by another object expires with the certificate of that object at the latest.").Scopable().Default("1y").For(sec, usr).Eg("90d")
+	k.Duration(&c.Validity, "validity", "How long the certificate is valid. One signed by another object expires with the certificate of that object at the latest.").Scopable().Default(CertificateValidity).For(sec, usr).Eg("90d")
 }
+
+// CertificateValidity is how long a certificate is valid that says nothing.
+const CertificateValidity = "1y"
 
 // The sizes of RSA keys: fewer bits are broken, more cost seconds for nothing.
 const (

@@ -80,7 +80,7 @@ func Verbs() []verb.Verb {
 			Long: "Write the private key and the certificates to the standard output as a PKCS #12 archive, which browsers and systems import. " +
 				"The password that seals it is asked for on the terminal, else it is the first line of the standard input.",
 			Example: "om system/usr/alice certificate pkcs12 > alice.p12",
-			New:     verb.Does(func(ctx context.Context, m Maker, c *verb.Call) error { return export(ctx, m, c) }),
+			New:     verb.Does(export),
 		},
 		{
 			Path: "certificate renew", Group: group, Kinds: kinds(),

@@ -118,20 +118,20 @@ func concerns(e *event.Envelope) bool {
 func (c *Certificates) Load(ctx context.Context) {
 	site, err := c.o.Objects.Site()
 	if err != nil {
-		c.tell(object.Cluster(), slog.LevelWarn, "the certificates are left as they are", err)
+		c.tell(ctx, object.Cluster(), slog.LevelWarn, "the certificates are left as they are", err)
 		return
 	}
-	c.tell(object.Cluster(), slog.LevelWarn, "", nil)
+	c.tell(ctx, object.Cluster(), slog.LevelWarn, "", nil)
 	own, err := c.read(ctx, c.o.Own)
-	c.tell(c.o.Own, slog.LevelError, "the listener goes on with its former certificate", err)
+	c.tell(ctx, c.o.Own, slog.LevelError, "the listener goes on with its former certificate", err)
 	var named []tls.Certificate
 	answers := map[string]string{}
 	for _, p := range site.Presented {
 		pair, err := c.read(ctx, p)
 		if errors.Is(err, certificate.ErrNone) {
-			c.tell(p, slog.LevelInfo, "the listener waits for a certificate to present", err)
+			c.tell(ctx, p, slog.LevelInfo, "the listener waits for a certificate to present", err)
 		} else {
-			c.tell(p, slog.LevelError, "the listener cannot present a certificate", err)
+			c.tell(ctx, p, slog.LevelError, "the listener cannot present a certificate", err)
 		}
 		if err == nil {
 			named = append(named, pair.TLS())
@@ -159,7 +159,7 @@ func (c *Certificates) read(ctx context.Context, p object.Path) (*certificate.Pa
 }
 
 // tell logs what is wrong with a sec, once for as long as it is the same.
-func (c *Certificates) tell(p object.Path, level slog.Level, what string, err error) {
+func (c *Certificates) tell(ctx context.Context, p object.Path, level slog.Level, what string, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -169,6 +169,6 @@ func (c *Certificates) tell(p object.Path, level slog.Level, what string, err er
 	c.told[p] = text
 	c.mu.Unlock()
 	if err != nil && was != text {
-		c.o.Log.Log(context.Background(), level, what, slog.String("object", p.String()), slog.String("reason", strings.ReplaceAll(text, "\n", "; "))) //nolint:sloglint // what is a constant of Load
+		c.o.Log.Log(ctx, level, what, slog.String("object", p.String()), slog.String("reason", strings.ReplaceAll(text, "\n", "; "))) //nolint:sloglint // what is a constant of Load
 	}
 }

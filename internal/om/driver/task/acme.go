@@ -45,7 +45,7 @@ const renewTimeout = 15 * time.Minute
 // Keywords implements [resource.Driver].
 func (a *acme) Keywords(k *keyword.Table) {
 	k.List(&a.secs, "secs", "The secs whose certificates are renewed: web and ./sec/web are in the namespace of the service, those of another namespace must share their keys with it.").
-		Required().Scopable().Check(checkSec).Eg("web ./sec/www")
+		Required().Scopable().Check(checkSecs).Eg("web ./sec/www")
 	k.String(&a.webroot, "webroot", "Where the web server reads the answers to the challenges: a directory in a volume or a filesystem of the service, as volume#1:/path. They are written below .well-known/acme-challenge there, and nowhere else. "+
 		"Without it, the secs say where, by listener.tls_secs or acme.webroot.").
 		Scopable().Check(checkWebroot).Eg("fs#1:/acme-challenges")
@@ -56,9 +56,13 @@ func (a *acme) Keywords(k *keyword.Table) {
 	k.Duration(&a.snooze, "snooze", "How long the schedule leaves the task alone after a failed run.").Scopable().Eg("1h")
 }
 
-func checkSec(name string) error {
-	_, err := certificate.Sec(name, object.RootNamespace)
-	return err
+func checkSecs(text string) error {
+	for name := range strings.FieldsSeq(text) {
+		if _, err := certificate.Sec(name, object.RootNamespace); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkWebroot(text string) error {

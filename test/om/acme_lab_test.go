@@ -57,6 +57,7 @@ type acmeLab struct {
 	authority     string // certificate of the directories
 	dns           string
 	web, listener int // ports where the answers to challenges are
+	env           []string
 }
 
 func newACMELab(t *testing.T) *acmeLab {
@@ -145,6 +146,7 @@ func (l *acmeLab) start(address, name string, args ...string) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(l.t.Context(), filepath.Join(l.dir, name), args...)
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=20")
+	cmd.Env = append(cmd.Env, l.env...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {

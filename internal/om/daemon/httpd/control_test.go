@@ -217,7 +217,8 @@ func TestAServiceIsDisabledAndEnabled(t *testing.T) {
 		t.Errorf("the service is enabled:\n%s", got)
 	}
 	do(t, c, api.PostSvcDisable, api.SvcResources{Namespace: "root", Name: "web1", Rid: "fs", Tag: "b"})
-	if got := config(); strings.Count(got, "disable = true") != 1 || !strings.Contains(got[strings.Index(got, "[fs#2]"):], "disable = true") {
+	got := config()
+	if _, after, ok := strings.Cut(got, "[fs#2]"); !ok || strings.Count(got, "disable = true") != 1 || !strings.Contains(after, "disable = true") {
 		t.Errorf("fs#2 is disabled:\n%s", got)
 	}
 	do(t, c, api.PatchObjectConfig, api.ObjectConfigChange{ObjectName: api.ObjectName{Namespace: "root", Kind: "svc", Name: "web1"}, ConfigChange: api.ConfigChange{Set: []string{"fs#1.disable@node1=true", "fs#1.disable=true"}}})

@@ -45,7 +45,7 @@ func TestAFieldThatIsNoneIsRefusedByName(t *testing.T) {
 	token := "Bearer " + f.token(t, "root")
 	for fields, word := range map[string]string{
 		"data.availability": "avail", "nope": "meta", "data.avail.x": "data.avail has no fields", "data..avail": "two dots",
-		"data.instances.node1.nope": "monitor", " , ": "meta.object",
+		"data.instances.node1.nope": "monitor", ",": "meta.object",
 	} {
 		got := f.plain(t, http.MethodGet, "/api/object?fields="+url.QueryEscape(fields), token, nil)
 		if got.Status != http.StatusBadRequest || !strings.Contains(got.Body, word) {

@@ -119,7 +119,7 @@ func listen(ctx context.Context, st *stream, audit *logs.Audit) {
 		return err == nil
 	}
 	for st.flush() == nil {
-		ok := true
+		var ok bool
 		select {
 		case <-ctx.Done():
 			return

@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -66,29 +65,28 @@ func bucket(took time.Duration) int {
 }
 
 // exposition writes measures in the text format of Prometheus.
-type exposition struct{ bytes.Buffer }
+type exposition struct{ text []byte }
 
 // family begins the measures of one name.
 func (e *exposition) family(name, kind, help string) {
-	fmt.Fprintf(e, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+	e.text = fmt.Appendf(e.text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
 // value writes one measure; labels are names and values in turn.
 func (e *exposition) value(name string, v float64, labels ...string) {
-	e.WriteString(name)
+	e.text = append(e.text, name...)
 	for i := 0; i+1 < len(labels); i += 2 {
 		separator := "{"
 		if i > 0 {
 			separator = ","
 		}
-		e.WriteString(separator + labels[i] + `="` + escapeLabel(labels[i+1]) + `"`)
+		e.text = append(e.text, separator+labels[i]+`="`+escapeLabel(labels[i+1])+`"`...)
 	}
 	if len(labels) > 0 {
-		e.WriteByte('}')
+		e.text = append(e.text, '}')
 	}
-	e.WriteByte(' ')
-	e.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
-	e.WriteByte('\n')
+	e.text = append(e.text, ' ')
+	e.text = append(strconv.AppendFloat(e.text, v, 'g', -1, 64), '\n')
 }
 
 // one writes a family of one measure.
@@ -110,7 +108,7 @@ func (s *Server) getNodeMetrics(ctx context.Context, _ *api.NodeName) (api.Metri
 	}
 	s.exposeInstances(ctx, e, v)
 	s.exposeRequests(e)
-	return api.Metrics{RawBody: e.Bytes()}, nil
+	return api.Metrics{RawBody: e.text}, nil
 }
 
 func (s *Server) exposeDaemon(e *exposition, v *cluster.View) {
@@ -229,6 +227,6 @@ func (s *Server) exposeRequests(e *exposition) {
 		lines.value(name+"_bucket", float64(total), "operation", id, "le", "+Inf")
 		lines.value(name+"_sum", time.Duration(m.nanos.Load()).Seconds(), "operation", id)
 		lines.value(name+"_count", float64(total), "operation", id)
-		e.Write(lines.Bytes())
+		e.text = append(e.text, lines.text...)
 	}
 }

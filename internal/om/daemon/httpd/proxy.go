@@ -31,7 +31,6 @@ const servedBy = "OM-Served-By"
 const (
 	dialTimeout   = 5 * time.Second  // to reach another node
 	peerIdle      = 2 * time.Minute  // of a connection to another node
-	passportLife  = time.Minute      // of the token a request travels with
 	peerHandshake = 10 * time.Second // of TLS with another node
 )
 
@@ -59,7 +58,7 @@ type proxy struct {
 func newProxy(o Options) *proxy {
 	p := &proxy{node: o.Node, peers: o.Peers, log: o.Log}
 	p.tokens = func(who auth.Principal) (string, error) {
-		token, _, err := o.Tokens.Issue(who.Name, who.Grants, passportLife, time.Now())
+		token, err := o.Tokens.IssueProxy(who, time.Now())
 		return token.Reveal(), err
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout}
@@ -134,8 +133,7 @@ func (p *proxy) refusal(r *http.Request, node string) *api.Problem {
 // failure is what is told of a node that does not answer.
 func (p *proxy) failure(node string, err error) *api.Problem {
 	status := http.StatusBadGateway
-	var wrong *url.Error
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*url.Error](err); ok {
 		err = wrong.Err
 	}
 	var late net.Error

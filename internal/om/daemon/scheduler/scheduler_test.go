@@ -125,6 +125,13 @@ func (b *bench) Request(p object.Path) { b.count(b.full, p) }
 // RequestMonitored implements scheduler.Evaluator.
 func (b *bench) RequestMonitored(p object.Path) { b.count(b.monitored, p) }
 
+// refuse makes submissions fail with the first error, and runs with the second.
+func (b *bench) refuse(refused, fails error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refused, b.fails = refused, fails
+}
+
 func (b *bench) inform(_ context.Context, p object.Path) error { b.count(b.infos, p); return nil }
 
 func (b *bench) count(m map[object.Path]int, p object.Path) {
@@ -432,7 +439,7 @@ func TestAFailedRunIsLeftAloneForItsSnooze(t *testing.T) {
 	t.Parallel()
 	bubble(t, "2026-03-02 04:00:00", func(b *bench) {
 		b.task("@1m", func(c *cluster.ScheduleConfig) { c.Snooze = 10 * time.Minute })
-		b.fails = errors.New("exit status 1")
+		b.refuse(nil, errors.New("exit status 1"))
 		b.start()
 		pass(15 * time.Minute)
 		b.expect("02 04:00:00", "02 04:10:00")
@@ -440,7 +447,7 @@ func TestAFailedRunIsLeftAloneForItsSnooze(t *testing.T) {
 		b.start() // and still, after a restart
 		pass(4 * time.Minute)
 		b.expect()
-		b.fails = nil
+		b.refuse(nil, nil)
 		pass(3*time.Minute + time.Second)
 		b.expect("02 04:20:00", "02 04:21:00", "02 04:22:00")
 	})
@@ -450,10 +457,10 @@ func TestAJobThatCannotBeSubmittedIsTriedAtItsNextTime(t *testing.T) {
 	t.Parallel()
 	bubble(t, "2026-03-02 04:00:00", func(b *bench) {
 		b.task("@1m")
-		b.refused = errors.New("the daemon is stopping")
+		b.refuse(errors.New("the daemon is stopping"), nil)
 		b.start()
 		pass(30 * time.Second)
-		b.refused = nil
+		b.refuse(nil, nil)
 		pass(time.Minute)
 		b.expect("02 04:01:00")
 	})

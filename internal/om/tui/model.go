@@ -146,7 +146,7 @@ func (m Model) connect(name string) (Model, []screen.Cmd) {
 	m.gen++
 	m.context, m.state, m.trouble, m.status, m.paths, m.events = name, connecting, nil, api.ClusterStatus{}, nil, nil
 	m.pages = []page{{kind: gridPage, column: onObject}}
-	m.ask, m.menu = nil, nil
+	m.ask, m.menu, m.note = nil, nil, note{}
 	return m, []screen.Cmd{{Name: textCommand}, link(m.world, name, m.gen)}
 }
 

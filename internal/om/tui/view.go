@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,11 @@ func (m Model) View() screen.Frame {
 		keep := max(0, m.room()-len(box))
 		body = slices.Concat(pad(body, keep)[:keep], box[:min(len(box), m.room())])
 	}
-	lines := append([]screen.Line{m.header(width), {}}, pad(body, m.room())...)
+	body = pad(body, m.room())
+	if said := m.said(); m.ask != nil && len(said) > 0 {
+		body = append(slices.Clip(body[:m.room()-1]), said) // what the question is about
+	}
+	lines := append([]screen.Line{m.header(width), {}}, body...)
 	footer, cursor := m.footer()
 	f := screen.Frame{Lines: append(lines, footer)}
 	if m.ask != nil {
@@ -152,12 +157,19 @@ func (m Model) stateText() (string, iostreams.Style) {
 	switch {
 	case m.state == live:
 		return "live", iostreams.Green
+	case m.loginNeeded():
+		return "login needed", iostreams.Yellow
 	case m.trouble != nil:
 		return "lost " + ago(m.now.Sub(m.since)), iostreams.Red
 	case m.state == connecting:
 		return "connecting", iostreams.Yellow
 	}
 	return "not connected", iostreams.Yellow
+}
+
+func (m Model) loginNeeded() bool {
+	needed := LoginNeeded(nil)
+	return errors.As(m.trouble, &needed)
 }
 
 // ago is a span of time in its largest unit.
@@ -194,21 +206,30 @@ func (m Model) footer() (line screen.Line, cursor int) {
 		}
 		return screen.Line{{Text: label, Style: style}, {Text: text}}, min(width-1, watch.Width(label)+watch.Width(text))
 	}
+	if said := m.said(); len(said) > 0 {
+		return said, 0
+	}
+	return screen.Line{{Text: watch.Cut(" "+m.hints(), width), Style: iostreams.Faint}}, 0
+}
+
+// said is the last thing there was to say, as long as it is news.
+func (m Model) said() screen.Line {
+	width := m.size.Width
 	switch {
 	case m.note.text != "" && (m.now.Sub(m.note.at) < noteLife || m.note.bad):
 		style := iostreams.Style("")
 		if m.note.bad {
 			style = iostreams.Red
 		}
-		return screen.Line{{Text: watch.Cut(" "+oneLine(m.note.text), width), Style: style}}, 0
+		return screen.Line{{Text: watch.Cut(" "+oneLine(m.note.text), width), Style: style}}
 	case m.trouble != nil:
 		text := " " + oneLine(m.trouble.Error())
-		if m.again > 0 {
+		if m.again > 0 && m.ask == nil {
 			text += " · trying again · r now"
 		}
-		return screen.Line{{Text: watch.Cut(text, width), Style: iostreams.Red}}, 0
+		return screen.Line{{Text: watch.Cut(text, width), Style: iostreams.Red}}
 	}
-	return screen.Line{{Text: watch.Cut(" "+m.hints(), width), Style: iostreams.Faint}}, 0
+	return nil
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

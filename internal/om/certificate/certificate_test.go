@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,10 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/schema"
 )
 
-const year = 365 * 24 * time.Hour
+const (
+	day  = 24 * time.Hour
+	year = 365 * day
+)
 
 func now() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) }
 
@@ -345,32 +349,73 @@ func TestWhenARenewalIsDue(t *testing.T) {
 	}
 }
 
-// Laws of the decision: once due a certificate stays due, and a new one never is.
+// decider is what the laws of renewals are about.
+type decider func(certificate.Want, certificate.Have, time.Time) certificate.Verdict
+
+// laws returns what a decision breaks: a new certificate is never due, one that
+// expired is, and one that is due stays so.
+func laws(decide decider, leaf *x509.Certificate, before, a, b time.Duration) error {
+	due := func(after time.Duration) bool {
+		return decide(certificate.Want{Names: []string{"a.example.com"}, Before: before}, certificate.Have{Leaf: leaf}, now().Add(after)).Due
+	}
+	switch life := leaf.NotAfter.Sub(now()); {
+	case due(0):
+		return fmt.Errorf("a certificate of %s, renewed %s before, is due at once", life, before)
+	case due(min(a, b)) && !due(max(a, b)):
+		return fmt.Errorf("due after %s, not after %s", min(a, b), max(a, b))
+	case max(a, b) >= life && !due(max(a, b)):
+		return fmt.Errorf("expired after %s, and not due", max(a, b))
+	}
+	return nil
+}
+
+func lives(t *testing.T) []*x509.Certificate {
+	t.Helper()
+	root := selfSigned(t, schema.CertificateSettings{CommonName: "root", Validity: 20 * year}, certificate.Mutual)
+	var leaves []*x509.Certificate
+	for _, life := range []time.Duration{time.Hour, 6 * 24 * time.Hour, 90 * 24 * time.Hour, 10 * year} {
+		leaves = append(leaves, signed(t, schema.CertificateSettings{CommonName: "a.example.com", Validity: life}, certificate.Server, root).Leaf())
+	}
+	return leaves
+}
+
 func TestTimeOnlyMakesARenewalMoreDue(t *testing.T) {
 	t.Parallel()
-	root := selfSigned(t, schema.CertificateSettings{CommonName: "root", Validity: 20 * year}, certificate.Mutual)
-	leaves := map[time.Duration]*x509.Certificate{}
-	for _, life := range []time.Duration{time.Hour, 6 * 24 * time.Hour, 90 * 24 * time.Hour, 10 * year} {
-		leaves[life] = signed(t, schema.CertificateSettings{CommonName: "a.example.com", Validity: life}, certificate.Server, root).Leaf()
-	}
+	leaves := lives(t)
 	rapid.Check(t, func(t *rapid.T) {
-		life := rapid.SampledFrom([]time.Duration{time.Hour, 6 * 24 * time.Hour, 90 * 24 * time.Hour, 10 * year}).Draw(t, "life")
-		before := time.Duration(rapid.Int64Range(0, int64(20*year)).Draw(t, "before"))
-		a := time.Duration(rapid.Int64Range(0, int64(11*year)).Draw(t, "a"))
-		b := time.Duration(rapid.Int64Range(0, int64(11*year)).Draw(t, "b"))
-		want := certificate.Want{Names: []string{"a.example.com"}, Before: before}
-		have := certificate.Have{Leaf: leaves[life]}
-		due := func(after time.Duration) bool { return certificate.Decide(want, have, now().Add(after)).Due }
-		if due(0) {
-			t.Errorf("a certificate of %s, renewed %s before, is due at once", life, before)
+		leaf := leaves[rapid.IntRange(0, len(leaves)-1).Draw(t, "leaf")]
+		some := func(name string) time.Duration {
+			return time.Duration(rapid.Int64Range(0, int64(20*year)).Draw(t, name))
 		}
-		if due(min(a, b)) && !due(max(a, b)) {
-			t.Errorf("due after %s, not after %s", min(a, b), max(a, b))
-		}
-		if max(a, b) >= life && !due(max(a, b)) {
-			t.Errorf("expired after %s, and not due", max(a, b))
+		if err := laws(certificate.Decide, leaf, some("before"), some("a"), some("b")); err != nil {
+			t.Error(err)
 		}
 	})
+}
+
+func TestTheLawsOfRenewalsBreak(t *testing.T) {
+	t.Parallel()
+	for name, mutant := range map[string]decider{
+		"the time before is longer than the certificate lives": func(w certificate.Want, h certificate.Have, at time.Time) certificate.Verdict {
+			return certificate.Verdict{Due: h.Leaf.NotAfter.Sub(at) <= w.Before}
+		},
+		"one that expired is not renewed": func(w certificate.Want, h certificate.Have, at time.Time) certificate.Verdict {
+			return certificate.Verdict{Due: at.Before(h.Leaf.NotAfter) && certificate.Decide(w, h, at).Due}
+		},
+		"nothing is ever due": func(certificate.Want, certificate.Have, time.Time) certificate.Verdict { return certificate.Verdict{} },
+	} {
+		broken := false
+		for _, leaf := range lives(t) {
+			for _, before := range []time.Duration{0, day, 30 * day, year} {
+				for _, a := range []time.Duration{0, 5 * day, 80 * day, 11 * year} {
+					broken = broken || laws(mutant, leaf, before, a, a+5*day) != nil
+				}
+			}
+		}
+		if !broken {
+			t.Errorf("the laws hold for the mutant: %s", name)
+		}
+	}
 }
 
 func TestDirectories(t *testing.T) {

@@ -66,9 +66,9 @@ func Decide(want Want, have Have, now time.Time) Verdict {
 
 // within is how long before its end a certificate is renewed. One that is valid
 // for no longer than that would be renewed each time it is looked at: a third
-// of its life counts instead.
+// of its life counts instead, from when it was made, an hour after it begins.
 func within(before time.Duration, c *x509.Certificate) time.Duration {
-	if life := c.NotAfter.Sub(c.NotBefore); before >= life {
+	if life := max(c.NotAfter.Sub(c.NotBefore)-backdate, 0); before >= life {
 		return life / 3
 	}
 	return before

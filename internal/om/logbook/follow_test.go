@@ -75,7 +75,7 @@ func TestFollow(t *testing.T) {
 		const writers, each = 4, 200
 		paths := host.Paths{Root: t.TempDir()}
 		write := func(name string, from, to int) {
-			book := logbook.Open(paths).WithMaxSize(32 << 10) // as another process would
+			book := logbook.Open(paths).WithMaxSize(20 << 10) // as another process would
 			log := slog.New(book.Handler("n1", slog.LevelInfo))
 			for i := from; i < to; i++ {
 				log.Info(name + " " + strconv.Itoa(i)) //nolint:sloglint // the number is the test

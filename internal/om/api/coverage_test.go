@@ -58,7 +58,7 @@ func TestEveryKnownOperationIsServedOrSaidNotToBe(t *testing.T) {
 		case f.state != "served" && f.reason == "":
 			t.Errorf("%s is not served: say why", f.id)
 		case f.state != "served" && ok:
-			t.Logf("%s is served: say so in testdata/operations.tsv", f.id)
+			t.Errorf("%s is served: say so in testdata/operations.tsv", f.id)
 		case f.state == "served" && !ok:
 			t.Errorf("%s, %s: no such operation", f.id, f.route)
 		case f.state == "served" && d.ID != f.id:
@@ -75,7 +75,7 @@ func TestEveryKnownOperationIsServedOrSaidNotToBe(t *testing.T) {
 			case refused && f.reason == "":
 				t.Errorf("%s does not take the parameter %s: say why", f.id, name)
 			case taken && refused:
-				t.Logf("%s takes the parameter %s: say so in testdata/operations.tsv", f.id, name)
+				t.Errorf("%s takes the parameter %s: say so in testdata/operations.tsv", f.id, name)
 			}
 		}
 	}

@@ -67,6 +67,7 @@ type hook struct {
 func New(o Options) *Hooks {
 	h := &Hooks{o: o}
 	h.known.Store(&[]*hook{})
+	h.load(func(*hook) {}) // what happens until they run waits
 	h.changes = o.Bus.Latest("hook", func(e *event.Envelope) (string, bool) {
 		changed, ok := e.Event.(event.ConfigFileUpdated)
 		return "", ok && (changed.Path.IsZero() || changed.Path == object.Cluster())
@@ -87,14 +88,21 @@ func (h *Hooks) Run(ctx context.Context) error {
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h.load(ctx, &running)
+	begin := func(k *hook) {
+		own, stop := context.WithCancel(ctx)
+		k.stop = stop
+		running.Go(func() { h.serve(own, k) })
+	}
+	for _, k := range *h.known.Load() {
+		begin(k)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-h.changes.C():
 			h.changes.Take()
-			h.load(ctx, &running)
+			h.load(begin)
 		case e := <-h.feed.C():
 			h.give(e)
 		}
@@ -115,8 +123,8 @@ func (h *Hooks) give(e *event.Envelope) {
 	}
 }
 
-// load reads the sections, and replaces the hooks if they changed.
-func (h *Hooks) load(ctx context.Context, running *sync.WaitGroup) {
+// load reads the sections, begins the new hooks and stops those that are gone.
+func (h *Hooks) load(begin func(*hook)) {
 	fresh, err := Sections(h.o.Store)
 	if err != nil {
 		h.o.Log.Warn("hooks not run", slog.Any("err", err))
@@ -130,10 +138,9 @@ func (h *Hooks) load(ctx context.Context, running *sync.WaitGroup) {
 			hooks = append(hooks, old[i])
 			continue
 		}
-		own, stop := context.WithCancel(ctx)
-		k := &hook{name: s.Name, kinds: s.Kinds, argv: s.Command, queue: make(chan *event.Envelope, waiting), stop: stop}
+		k := &hook{name: s.Name, kinds: s.Kinds, argv: s.Command, queue: make(chan *event.Envelope, waiting)}
 		hooks = append(hooks, k)
-		running.Go(func() { h.serve(own, k) })
+		begin(k)
 	}
 	h.known.Store(&hooks)
 	for _, k := range old {

@@ -65,7 +65,7 @@ func newACMELab(t *testing.T) *acmeLab {
 	l := &acmeLab{t: t, dir: t.TempDir()}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", l.dir+"/", "github.com/letsencrypt/pebble/v2/cmd/pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv")
 	build.Dir = "lab/modules/pebble"
-	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the ACME server: %v\n%s", err, out)
 	}

@@ -63,20 +63,29 @@ func TestWhatIsAsked(t *testing.T) {
 	}{
 		"the last lines of this node": {log.Everything, verb.Call{}, nil, log.Query{Query: logbook.Query{Level: "info"}, Lines: 50}},
 		"of an object, on every node": {
-			log.Selected, verb.Call{Selector: "web"}, []string{"-n", "0"},
+			log.Selected,
+			verb.Call{Selector: "web"},
+			[]string{"-n", "0"},
 			log.Query{Query: logbook.Query{Level: "info", Paths: []string{"web"}}, Objects: []object.Path{web}, Everywhere: true},
 		},
 		"of an object, here": {
-			log.Selected, verb.Call{Selector: "web"}, []string{"--local"},
+			log.Selected,
+			verb.Call{Selector: "web"},
+			[]string{"--local"},
 			log.Query{Query: logbook.Query{Level: "info", Paths: []string{"web"}}, Objects: []object.Path{web}, Lines: 50},
 		},
 		"of an id, narrowed": {
-			log.Orchestration, verb.Call{Args: []string{"o1"}}, []string{"--filter", "RID=app#*", "--grep", "x", "--level", "error", "--node", "n2"},
+			log.Orchestration,
+			verb.Call{Args: []string{"o1"}},
+			[]string{"--filter", "RID=app#*", "--grep", "x", "--level", "error", "--node", "n2"},
 			log.Query{Query: logbook.Query{Level: "error", Grep: "x", Filter: []string{"RID=app#*", "ORCHESTRATION_ID=o1"}}, Nodes: "n2", Everywhere: true, Lines: 50},
 		},
-		"the whole of it with --debug": {log.Exec, verb.Call{Args: []string{"e1"}, Debug: true}, nil, log.Query{
-			Query: logbook.Query{Level: "debug", Filter: []string{"EID=e1"}}, Everywhere: true, Lines: 50,
-		}},
+		"the whole of it with --debug": {
+			log.Exec,
+			verb.Call{Args: []string{"e1"}, Debug: true},
+			nil,
+			log.Query{Query: logbook.Query{Level: "debug", Filter: []string{"EID=e1"}}, Everywhere: true, Lines: 50},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,18 @@
+//go:build lab
+
+package om_test
+
+import (
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestNodes has two daemons of one cluster, each in name spaces of its own: root may
+// give a process another host name and another /etc/hosts.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Files: []string{"lab/nodes.txtar"}, Setup: setup, Cmds: commands(), Condition: condition, RequireExplicitExec: true,
+	})
+}

@@ -184,11 +184,10 @@ func TestARandomMomentIsOneOfTheRangeAndStays(t *testing.T) {
 func TestAHopelessScheduleIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := parse(t, "["+strings.Repeat(`"* mon-sun:1st","!*",`, 90)+`"!*"]`)
-	began := time.Now()
 
 	got := s.Next(clock(t, "2026-03-02 00:00:00 CET"), time.Time{}, schedule.Random{})
 
-	if took := time.Since(began); !got.IsZero() || took > 20*time.Second {
-		t.Errorf("%s, after %s", got, took)
+	if !got.IsZero() { // without its bound it would take minutes to say so
+		t.Errorf("due at %s", got)
 	}
 }

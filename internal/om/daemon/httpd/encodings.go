@@ -169,6 +169,12 @@ func (e *encodings[K, V]) join(items []encoding[V]) *list {
 	return e.last
 }
 
+// single answers one item.
+func single[V comparable](e encoding[V]) body {
+	one := &list{tag: entityTag([]encoding[V]{e}), data: e.whole}
+	return one.write
+}
+
 // entityTag depends on each item and on their order.
 func entityTag[V comparable](items []encoding[V]) string {
 	var h uint64 = 14695981039346656037

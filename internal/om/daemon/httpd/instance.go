@@ -74,10 +74,6 @@ func (s *Server) countInstances() int {
 	return count
 }
 
-func instanceItem(p object.Path, node string, i cluster.Instance) api.InstanceItem {
-	return api.InstanceItem{Kind: "InstanceItem", Meta: api.InstanceMeta{Object: p.String(), Node: node}, Data: i}
-}
-
 // local returns the instance of an object on this node.
 func (s *Server) local(n api.ObjectName) (object.Path, cluster.Instance, error) {
 	p, err := path(n)
@@ -95,12 +91,17 @@ func (s *Server) local(n api.ObjectName) (object.Path, cluster.Instance, error) 
 	return p, i, nil
 }
 
-func (s *Server) getInstance(_ context.Context, in *api.InstanceName) (api.InstanceItem, error) {
+func (s *Server) getInstance(_ context.Context, in *api.InstanceName) (body, error) {
 	p, i, err := s.local(in.ObjectName)
 	if err != nil {
-		return api.InstanceItem{}, err
+		return nil, err
 	}
-	return instanceItem(p, s.o.Node, i), nil
+	k := instanceKey{path: p, node: s.o.Node}
+	items, err := s.instances.of([]instanceKey{k}, func(instanceKey) cluster.Instance { return i }, s.hasInstance, s.countInstances())
+	if err != nil {
+		return nil, err
+	}
+	return single(items[0]), nil
 }
 
 func (s *Server) getResources(ctx context.Context, in *api.ResourceQuery) (body, error) {

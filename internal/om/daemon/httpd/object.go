@@ -45,16 +45,21 @@ func (s *Server) getObjectPaths(ctx context.Context, in *api.ObjectPathQuery) (a
 	return list, nil
 }
 
-func (s *Server) getObject(_ context.Context, in *api.ObjectName) (api.ObjectItem, error) {
+func (s *Server) getObject(_ context.Context, in *api.ObjectName) (body, error) {
 	p, err := path(*in)
 	if err != nil {
-		return api.ObjectItem{}, err
+		return nil, err
 	}
 	o, err := s.known(p)
 	if err != nil {
-		return api.ObjectItem{}, err
+		return nil, err
 	}
-	return api.ObjectItem{Kind: "ObjectItem", Meta: api.ObjectMeta{Object: p.String()}, Data: *o}, nil
+	v := s.o.State.View()
+	items, err := s.objects.of([]object.Path{p}, func(object.Path) *cluster.Object { return o }, func(p object.Path) bool { return v.Objects[p] != nil }, len(v.Objects))
+	if err != nil {
+		return nil, err
+	}
+	return single(items[0]), nil
 }
 
 // getClusterStatus writes the objects from their encodings: they are most of the

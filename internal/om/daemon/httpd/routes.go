@@ -64,7 +64,7 @@ func (s *Server) routes() {
 	register(s, api.GetInstanceLogs.Describe(), s.getInstanceLogs)
 	register(s, api.GetObjects.Describe(), s.getObjects)
 	handle(s, api.GetObjectPaths, s.getObjectPaths)
-	handle(s, api.GetObject, s.getObject)
+	register(s, api.GetObject.Describe(), s.getObject)
 	handle(s, api.GetObjectResourceInfo, s.getObjectResourceInfo)
 	handle(s, api.GetObjectSchedule, s.getObjectSchedule)
 	handle(s, api.GetObjectConfig, s.getObjectConfig)
@@ -99,7 +99,7 @@ func (s *Server) routes() {
 	handle(s, api.PostSvcEnable, s.postSvcEnable)
 
 	register(s, api.GetInstances.Describe(), s.getInstances)
-	handle(s, api.GetInstance, s.getInstance)
+	register(s, api.GetInstance.Describe(), s.getInstance)
 	register(s, api.GetResources.Describe(), s.getResources)
 	handle(s, api.GetInstanceConfigFile, s.getInstanceConfigFile)
 	handle(s, api.GetInstanceResourceInfo, s.getInstanceResourceInfo)

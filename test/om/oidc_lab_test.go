@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -67,36 +68,34 @@ func idToken(t *testing.T, issuer string) (string, error) {
 		}
 		return nil
 	}}
-	do := func(method, target string, form url.Values) (*http.Response, error) {
-		target += map[bool]string{true: "?" + form.Encode()}[method == http.MethodGet]
-		if method == http.MethodPost {
-			r, err := browser.PostForm(target, form) //nolint:noctx // the test ends it
-			if err == nil {
-				err = r.Body.Close()
-			}
-			return r, err
+	// visit returns where a request led, and where it is sent next.
+	visit := func(method, target, body string) (here, next *url.URL, err error) {
+		request, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+		if err != nil {
+			return nil, nil, err
 		}
-		r, err := browser.Get(target) //nolint:noctx // the test ends it
-		if err == nil {
-			err = r.Body.Close()
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		response, err := browser.Do(request)
+		if err != nil {
+			return nil, nil, err
 		}
-		return r, err
+		next, _ = response.Location() // none is where it ends
+		return response.Request.URL, next, response.Body.Close()
 	}
-	page, err := do(http.MethodGet, issuer+"/auth", url.Values{
+	page, _, err := visit(http.MethodGet, issuer+"/auth?"+url.Values{
 		"client_id": {"web"}, "response_type": {"id_token"}, "scope": {"openid"}, "redirect_uri": {callback}, "state": {"1"}, "nonce": {"2"},
-	})
+	}.Encode(), "")
 	if err != nil {
 		return "", err
 	}
-	sent, err := do(http.MethodPost, issuer+page.Request.URL.Path, url.Values{
-		"id": {page.Request.URL.Query().Get("authRequestID")}, "username": {"test-user@localhost"}, "password": {"verysecure"},
-	})
+	_, end, err := visit(http.MethodPost, issuer+page.Path, url.Values{
+		"id": {page.Query().Get("authRequestID")}, "username": {"test-user@localhost"}, "password": {"verysecure"},
+	}.Encode())
 	if err != nil {
 		return "", err
 	}
-	end, err := sent.Location()
-	if err != nil {
-		return "", err
+	if end == nil {
+		return "", errors.New("the provider does not let the test user in")
 	}
 	answer, err := url.ParseQuery(end.Fragment)
 	if err == nil && answer.Get("id_token") == "" {

@@ -44,12 +44,11 @@ func (given) AccountGrants(names ...string) (rbac.Grants, bool, error) {
 
 // nss is a name service: getent and id.
 type nss struct {
-	mu     sync.Mutex
-	asked  []string
-	hang   bool
-	now    atomic.Int32 // commands that run
-	most   atomic.Int32
-	absent bool
+	mu    sync.Mutex
+	asked []string
+	hang  bool
+	now   atomic.Int32 // commands that run
+	most  atomic.Int32
 }
 
 func (n *nss) Run(ctx context.Context, c host.Cmd) (host.Output, error) {

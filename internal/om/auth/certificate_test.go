@@ -83,6 +83,9 @@ func TestACertificateIsOfTheUserItNames(t *testing.T) {
 		return []*x509.Certificate{ca.user(t, change)}
 	}
 	good := func(*x509.Certificate) {}
+	usage := func(u ...x509.ExtKeyUsage) func(*x509.Certificate) {
+		return func(c *x509.Certificate) { c.ExtKeyUsage = u }
+	}
 	for name, c := range map[string]struct {
 		chain []*x509.Certificate
 		known bool
@@ -94,18 +97,14 @@ func TestACertificateIsOfTheUserItNames(t *testing.T) {
 		"one that shows the authority it is not of": {[]*x509.Certificate{other.user(t, good), ca.cert}, false},
 		"that of the authority":                     {[]*x509.Certificate{ca.cert}, false},
 		"none":                                      {nil, false},
-		"one of a server": {as(func(c *x509.Certificate) {
-			c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-		}), false},
-		"one without usage": {as(func(c *x509.Certificate) { c.ExtKeyUsage = nil }), false},
-		"one of any usage": {as(func(c *x509.Certificate) {
-			c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
-		}), false},
-		"one without a name":          {as(func(c *x509.Certificate) { c.Subject.CommonName = "" }), false},
-		"one of a user that is none":  {as(func(c *x509.Certificate) { c.Subject.CommonName = "usr2" }), false},
-		"one that has ended":          {as(func(c *x509.Certificate) { c.NotAfter = now().Add(-time.Minute) }), false},
-		"one that has not begun":      {as(func(c *x509.Certificate) { c.NotBefore = now().Add(time.Minute) }), false},
-		"one that signs certificates": {as(func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }), false},
+		"one of a server":                           {as(usage(x509.ExtKeyUsageServerAuth)), false},
+		"one without usage":                         {as(usage()), false},
+		"one of any usage":                          {as(usage(x509.ExtKeyUsageAny)), false},
+		"one without a name":                        {as(func(c *x509.Certificate) { c.Subject.CommonName = "" }), false},
+		"one of a user that is none":                {as(func(c *x509.Certificate) { c.Subject.CommonName = "usr2" }), false},
+		"one that has ended":                        {as(func(c *x509.Certificate) { c.NotAfter = now().Add(-time.Minute) }), false},
+		"one that has not begun":                    {as(func(c *x509.Certificate) { c.NotBefore = now().Add(time.Minute) }), false},
+		"one that signs certificates":               {as(func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

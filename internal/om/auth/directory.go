@@ -56,7 +56,7 @@ func (d *Directory) Grants(name string) (rbac.Grants, error) {
 // not exist or has none.
 func (d *Directory) Password(name string) (string, error) {
 	p := UserPath(name)
-	if p.Validate() != nil {
+	if !isName(p) {
 		return "", nil
 	}
 	hash, err := d.Data.PasswordHash(p)
@@ -69,6 +69,9 @@ func (d *Directory) Password(name string) (string, error) {
 	}
 	return hash, err
 }
+
+// isName reports whether a user may have the name.
+func isName(p object.Path) bool { return p.Validate() == nil }
 
 // Stamp tells one password from another without telling anything of it: it is
 // derived from the hash, which holds a salt. A user without password has none.

@@ -84,7 +84,7 @@ func (o *OpenID) Verify(ctx context.Context, token string, now time.Time) (Princ
 	if len(token) > MaxToken {
 		return Principal{}, fmt.Errorf("token of %d bytes: at most %d are looked at", len(token), MaxToken)
 	}
-	parsed, err := jose.ParseSigned(token, signatures())
+	parsed, err := jose.ParseSignedCompact(token, signatures())
 	if err != nil {
 		return Principal{}, fmt.Errorf("OpenID token: %w", err)
 	}

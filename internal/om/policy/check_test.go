@@ -3,6 +3,7 @@ package policy_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -352,10 +353,7 @@ func configuration() *rapid.Generator[map[string]string] {
 }
 
 func edited(t *rapid.T, m map[string]string) map[string]string {
-	fresh := map[string]string{}
-	for k, v := range m {
-		fresh[k] = v
-	}
+	fresh := maps.Clone(m)
 	key := rapid.SampledFrom(keys()).Draw(t, "key")
 	_, there := fresh[key]
 	if there && strings.Contains(key, "@") && rapid.Bool().Draw(t, "unset") {

@@ -32,13 +32,11 @@ import (
 // cheap is a hash of "hunter2" that costs next to nothing to compare.
 const cheap = "$argon2id$v=19$m=8,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$X2GowFcIBjqaOkT9YxifAWkwSk5c0dvtvKHLkcfTBJQ"
 
-// user makes a user with a password.
-func (f *fixture) user(t *testing.T, name, grants, plain string) {
+// user makes usr1, whose password is hunter2.
+func (f *fixture) user(t *testing.T, grants string) {
 	t.Helper()
-	p := f.create(t, "system/usr/"+name, "[DEFAULT]\ngrant = "+grants+"\n")
-	if err := datastore.New(f.store).Set(t.Context(), p, "password", []byte(plain)); err != nil {
-		t.Fatal(err)
-	}
+	f.create(t, "system/usr/usr1", "[DEFAULT]\ngrant = "+grants+"\n")
+	f.password(t, "hunter2")
 }
 
 func basic(name, plain string) string {
@@ -60,7 +58,7 @@ func whoami(t *testing.T, a answer) api.UserIdentity {
 func TestAPasswordIsExchangedForTokens(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user(t, "usr1", "admin:ns1 guest:ns2", "hunter2")
+	f.user(t, "admin:ns1 guest:ns2")
 
 	who := whoami(t, f.plain(t, "GET", "/api/auth/whoami", basic("usr1", "hunter2"), nil))
 	want := api.UserIdentity{
@@ -108,7 +106,7 @@ func (f *fixture) tokensOf(t *testing.T, target, authorization string) api.AuthT
 func TestARefreshTokenFollowsItsUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user(t, "usr1", "admin:ns1", "hunter2")
+	f.user(t, "admin:ns1")
 	session := "Bearer " + f.tokensOf(t, "/api/auth/token?role=guest&role=admin&scope=ns1", basic("usr1", "hunter2")).RefreshToken
 	renewed := func(target string) string {
 		t.Helper()
@@ -143,15 +141,15 @@ func TestARefreshTokenFollowsItsUser(t *testing.T) {
 		t.Errorf("an access token renews: %d %s", got.Status, got.Body)
 	}
 
-	f.password(t, "usr1", "hunter3")
+	f.password(t, "hunter3")
 	if got := f.plain(t, "POST", "/api/auth/refresh", session, nil); got.Status != http.StatusUnauthorized {
 		t.Errorf("after another password: %d %s", got.Status, got.Body)
 	}
 }
 
-func (f *fixture) password(t *testing.T, name, plain string) {
+func (f *fixture) password(t *testing.T, plain string) {
 	t.Helper()
-	if err := datastore.New(f.store).Set(t.Context(), auth.UserPath(name), "password", []byte(plain)); err != nil {
+	if err := datastore.New(f.store).Set(t.Context(), auth.UserPath("usr1"), "password", []byte(plain)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -190,7 +188,7 @@ func TestANodeIsRecognisedByTheSecretOfTheCluster(t *testing.T) {
 func TestWhatFailedIsNotTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user(t, "usr1", "root", "hunter2")
+	f.user(t, "root")
 	f.create(t, "system/usr/usr2", "[DEFAULT]\ngrant = root\n")
 	first := f.plain(t, "GET", "/api/object", "", nil)
 	for name, authorization := range map[string]string{
@@ -218,7 +216,7 @@ func TestWhatFailedIsNotTold(t *testing.T) {
 func TestWhoGuessesIsToldWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user(t, "usr1", "root", "hunter2")
+	f.user(t, "root")
 	var last answer
 	for range 7 {
 		last = f.plain(t, "GET", "/api/object", basic("usr1", "wrong"), nil)

@@ -72,7 +72,7 @@ func (s *Server) mayCreate(ctx context.Context, p object.Path) error {
 func (s *Server) settle(ctx context.Context, namespace string) error {
 	p := principal(ctx)
 	usr := auth.UserPath(p.Name)
-	if p.Grants.In(namespace, rbac.Admin) || usr.Validate() != nil || !s.o.Store.Exists(usr) || !followsUser(p) {
+	if p.Grants.In(namespace, rbac.Admin) || !followsUser(p) || !s.hasUser(usr) {
 		return nil
 	}
 	op, err := config.ParseOp("grant+=" + string(rbac.Admin) + ":" + namespace)
@@ -85,6 +85,8 @@ func (s *Server) settle(ctx context.Context, namespace string) error {
 	s.refresh(usr)
 	return nil
 }
+
+func (s *Server) hasUser(usr object.Path) bool { return usr.Validate() == nil && s.o.Store.Exists(usr) }
 
 // followsUser reports whether the grants of a caller are those of the usr object
 // of its name.

@@ -104,7 +104,7 @@ func TestWhatCannotBeReadIsReplacedByRootOnly(t *testing.T) {
 func TestASquatterMakesNamespacesAndAdministersThem(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.user(t, "usr1", "squatter", "hunter2")
+	f.user(t, "squatter")
 	as := basic("usr1", "hunter2")
 	const namespace, object = "/api/object/path/ns1/nscfg/namespace/config", "/api/object/path/ns1/svc/web1/config/file"
 	if got := f.plain(t, "POST", object, as, strings.NewReader("[DEFAULT]\n")); got.Status != http.StatusForbidden {

@@ -86,27 +86,28 @@ func TestACertificateIsOfTheUserItNames(t *testing.T) {
 	usage := func(u ...x509.ExtKeyUsage) func(*x509.Certificate) {
 		return func(c *x509.Certificate) { c.ExtKeyUsage = u }
 	}
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name  string
 		chain []*x509.Certificate
 		known bool
 	}{
-		"a good one":                                {as(good), true},
-		"one of an intermediate":                    {[]*x509.Certificate{between.user(t, good), between.cert}, true},
-		"one of an intermediate that is not shown":  {[]*x509.Certificate{between.user(t, good)}, false},
-		"one of another authority of the same name": {[]*x509.Certificate{other.user(t, good)}, false},
-		"one that shows the authority it is not of": {[]*x509.Certificate{other.user(t, good), ca.cert}, false},
-		"that of the authority":                     {[]*x509.Certificate{ca.cert}, false},
-		"none":                                      {nil, false},
-		"one of a server":                           {as(usage(x509.ExtKeyUsageServerAuth)), false},
-		"one without usage":                         {as(usage()), false},
-		"one of any usage":                          {as(usage(x509.ExtKeyUsageAny)), false},
-		"one without a name":                        {as(func(c *x509.Certificate) { c.Subject.CommonName = "" }), false},
-		"one of a user that is none":                {as(func(c *x509.Certificate) { c.Subject.CommonName = "usr2" }), false},
-		"one that has ended":                        {as(func(c *x509.Certificate) { c.NotAfter = now().Add(-time.Minute) }), false},
-		"one that has not begun":                    {as(func(c *x509.Certificate) { c.NotBefore = now().Add(time.Minute) }), false},
-		"one that signs certificates":               {as(func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }), false},
+		{"a good one", as(good), true},
+		{"one of an intermediate", []*x509.Certificate{between.user(t, good), between.cert}, true},
+		{"one of an intermediate that is not shown", []*x509.Certificate{between.user(t, good)}, false},
+		{"one of another authority of the same name", []*x509.Certificate{other.user(t, good)}, false},
+		{"one that shows the authority it is not of", []*x509.Certificate{other.user(t, good), ca.cert}, false},
+		{"that of the authority", []*x509.Certificate{ca.cert}, false},
+		{"none", nil, false},
+		{"one of a server", as(usage(x509.ExtKeyUsageServerAuth)), false},
+		{"one without usage", as(usage()), false},
+		{"one of any usage", as(usage(x509.ExtKeyUsageAny)), false},
+		{"one without a name", as(func(c *x509.Certificate) { c.Subject.CommonName = "" }), false},
+		{"one of a user that is none", as(func(c *x509.Certificate) { c.Subject.CommonName = "usr2" }), false},
+		{"one that has ended", as(func(c *x509.Certificate) { c.NotAfter = now().Add(-time.Minute) }), false},
+		{"one that has not begun", as(func(c *x509.Certificate) { c.NotBefore = now().Add(time.Minute) }), false},
+		{"one that signs certificates", as(func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }), false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			certificates := &auth.Certificates{Known: &trusted{roots: []*x509.Certificate{ca.cert}}}
 			got, err := certificates.Verify(c.chain, now())

@@ -41,6 +41,15 @@ type DaemonPid struct {
 	Pid int `json:"pid" example:"2615"`
 }
 
+// DaemonRestarting names the process that was asked to begin again, and says so.
+type DaemonRestarting struct {
+	DaemonPid
+
+	Title  string `json:"title" example:"OK"`
+	Detail string `json:"detail" example:"the daemon of node1 restarts"`
+	Status int    `json:"status" example:"200"`
+}
+
 // DaemonShutdown asks a daemon to stop the services of its node, then itself.
 type DaemonShutdown struct {
 	NodeName
@@ -142,10 +151,12 @@ var PostDaemonStop = Operation[NodeName, DaemonPid]{
 }
 
 // PostDaemonRestart restarts the daemon.
-var PostDaemonRestart = Operation[NodeName, DaemonPid]{
+var PostDaemonRestart = Operation[NodeName, DaemonRestarting]{
 	ID: "PostDaemonRestart", Method: "POST", Path: daemonPath + "/action/restart", Tag: "daemon", Need: rbac.NeedRoot, Errors: []int{404},
-	Doc:     "Restart the daemon of the node, from the program file as it now is. Services keep running.",
-	Example: func() (NodeName, DaemonPid) { return exampleNode(), DaemonPid{Pid: 2615} },
+	Doc: "Restart the daemon of the node, from the program file as it now is. Services keep running.",
+	Example: func() (NodeName, DaemonRestarting) {
+		return exampleNode(), DaemonRestarting{DaemonPid: DaemonPid{Pid: 2615}, Title: "OK", Detail: "the daemon of node1 restarts", Status: 200}
+	},
 }
 
 // PostDaemonShutdown shuts the node down, as far as services are concerned.

@@ -487,7 +487,7 @@ func TestTheDaemonEndsWhenAsked(t *testing.T) {
 	f := newFixture(t)
 	c := f.local(t)
 	for _, pid := range []api.DaemonPid{
-		do(t, c, api.PostDaemonStop, api.NodeName{}), do(t, c, api.PostDaemonRestart, api.NodeName{}),
+		do(t, c, api.PostDaemonStop, api.NodeName{}), do(t, c, api.PostDaemonRestart, api.NodeName{}).DaemonPid,
 		do(t, c, api.PostDaemonShutdown, api.DaemonShutdown{Duration: "1m"}),
 	} {
 		if pid.Pid == 0 {

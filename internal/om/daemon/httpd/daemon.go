@@ -21,9 +21,10 @@ func (s *Server) postDaemonStop(context.Context, *api.NodeName) (api.DaemonPid, 
 	return api.DaemonPid{Pid: s.o.Pid}, nil
 }
 
-func (s *Server) postDaemonRestart(context.Context, *api.NodeName) (api.DaemonPid, error) {
+func (s *Server) postDaemonRestart(context.Context, *api.NodeName) (api.DaemonRestarting, error) {
 	s.o.Ending.Restart()
-	return api.DaemonPid{Pid: s.o.Pid}, nil
+	ok := said("the daemon of " + s.o.Node + " restarts")
+	return api.DaemonRestarting{DaemonPid: api.DaemonPid{Pid: s.o.Pid}, Title: ok.Title, Detail: ok.Detail, Status: ok.Status}, nil
 }
 
 func (s *Server) postDaemonShutdown(ctx context.Context, in *api.DaemonShutdown) (api.DaemonPid, error) {

@@ -532,7 +532,7 @@ func TestWhatIsSaidOfAnID(t *testing.T) {
 		status    int
 	}{
 		{"nosuch", "nosuch", http.StatusBadRequest},
-		{id, "no longer known", http.StatusGone},
+		{"5e4ff39b-41ac-4ab5-a3ef-4a8d7e9eadc2", "no longer known", http.StatusGone},
 	} {
 		_, orchestration := client.Do(t.Context(), r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: c.id})
 		_, exec := client.Do(t.Context(), r.Client, api.GetDaemonExec, api.WaitQuery{ID: c.id})
@@ -542,6 +542,9 @@ func TestWhatIsSaidOfAnID(t *testing.T) {
 				t.Errorf("%s: %v", c.id, err)
 			}
 		}
+	}
+	if known := do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id}); known.OrchestrationID != id {
+		t.Errorf("the daemon that was started again says of %s: %+v", id, known)
 	}
 }
 

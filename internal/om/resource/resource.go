@@ -110,10 +110,10 @@ type Env struct {
 	// Renew renews the certificate of a sec, and says what it did. Nil: it cannot.
 	Renew func(ctx context.Context, r Renewal) (string, error)
 	// Head is the directory of another resource of the object.
-	Head func(rid string) (string, error)
-	Session      string // id of the action in progress
-	Force        bool   // the action asked to override safety checks
-	Confirm      bool   // the action answers yes to the confirmations
+	Head    func(rid string) (string, error)
+	Session string // id of the action in progress
+	Force   bool   // the action asked to override safety checks
+	Confirm bool   // the action answers yes to the confirmations
 	// Scheduled tells that the scheduler of the daemon asked for the action: it has
 	// marked the run.
 	Scheduled bool

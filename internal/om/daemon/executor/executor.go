@@ -107,6 +107,7 @@ type Executor struct {
 	order   uint64
 	history history
 	ledger  *ledger.Ledger[saved]
+	left    []*task // running since the daemon before this one, until [Executor.Run] adopts them
 }
 
 // New returns an executor. It runs jobs as soon as they are submitted.
@@ -124,6 +125,10 @@ func New(o Options) *Executor {
 // Run returns when ctx ends: then jobs in the queue are dropped, submissions are
 // refused, and what runs is left running.
 func (x *Executor) Run(ctx context.Context) error {
+	for _, t := range x.left {
+		// Nobody waits for this goroutine, as for those that started a child.
+		go x.adopt(ctx, t, t.self)
+	}
 	<-ctx.Done()
 	x.mu.Lock()
 	x.closed = true

@@ -88,8 +88,7 @@ func (x *Executor) remember() {
 			x.end(t, -1, errCut)
 			continue
 		}
-		// Nobody waits for this goroutine, as for those that started a child.
-		go x.adopt(t, t.self)
+		x.left = append(x.left, t)
 	}
 	if x.ledger.Lines() > len(x.history.tasks) {
 		x.mu.Lock()
@@ -99,16 +98,20 @@ func (x *Executor) remember() {
 }
 
 // adopt waits for the end of what an earlier daemon started. A daemon that begins
-// again in its process is still the parent, and learns how it ended.
-func (x *Executor) adopt(t *task, child proc.Identity) {
+// again in its process is still the parent, and learns how it ended. What outlives
+// ctx is left to the next daemon.
+func (x *Executor) adopt(ctx context.Context, t *task, child proc.Identity) {
 	if status, ok := collect(child); ok {
 		err := exitError(t.record.Command, status)
 		x.end(t, exitCode(err), err)
 		return
 	}
 	if handle, err := child.Open(); err == nil {
-		_ = handle.WaitGone(context.Background()) // nothing ends this but its end
+		err := handle.WaitGone(ctx)
 		_ = handle.Close()
+		if err != nil && ctx.Err() != nil {
+			return
+		}
 	}
 	if x.o.Outcome != nil {
 		if reason, failed, known := x.o.Outcome(t.record.ExecID); known {

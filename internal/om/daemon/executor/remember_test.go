@@ -1,12 +1,14 @@
 package executor_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -133,7 +135,16 @@ func daemonAfter(t *testing.T, id proc.Identity, o executor.Options) *executor.E
 	}
 	o.Host = host.Host{Runner: host.NewRunner(), Hostname: "n1", Self: "/bin/false"}
 	o.Bus, o.Log = bus.New("n1"), slog.New(slog.DiscardHandler)
-	return executor.New(o)
+	x := executor.New(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := x.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return x
 }
 
 func TestWhatStillRunsIsFoundAgain(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
@@ -164,10 +165,25 @@ func (o Options) exec(environ []string, watcher *report) error {
 	if err := watcher.say(executing); err != nil {
 		return err
 	}
+	heed()
 	if err := syscall.Exec(name, o.Argv, environ); err != nil { //nolint:gosec // executing what it is told is its purpose
 		return &os.PathError{Op: "execute", Path: name, Err: err}
 	}
 	return nil
+}
+
+// heed gives the command every signal, as the manager of services does: a daemon
+// that was started with nohup ignores SIGHUP, its services must be able to reload.
+// A signal with a handler gets the default action when the process executes.
+func heed() {
+	// Go does not tell whether these are ignored.
+	all := []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
+	for number := syscall.Signal(1); number < 32; number++ {
+		if signal.Ignored(number) {
+			all = append(all, number)
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), all...)
 }
 
 func setLimit(text string) error {

@@ -88,6 +88,24 @@ func TestExec(t *testing.T) {
 		}
 	})
 
+	t.Run("the command gets the signals that whoever launches it ignores", func(t *testing.T) {
+		t.Parallel()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := launch.Options{Argv: []string{"sh", "-c", "trap 'echo reload' HUP; kill -HUP $$; trap - TSTP INT; grep SigIgn /proc/$$/status"}}
+		args := append([]string{"-c", "trap '' HUP INT TSTP; exec \"$@\"", "sh", self}, o.Args()...)
+		cmd := exec.CommandContext(t.Context(), "sh", args...) //nolint:forbidigo // it ignores signals first
+		cmd.Env = append(os.Environ(), "LAUNCH_TEST=1")
+
+		out, err := cmd.CombinedOutput()
+
+		if want := "reload\nSigIgn:\t0000000000000000\n"; err != nil || string(out) != want {
+			t.Errorf("printed %q, %v, want %q", out, err, want)
+		}
+	})
+
 	t.Run("a live record refuses a second launch", func(t *testing.T) {
 		t.Parallel()
 		record := filepath.Join(dir, "live", "process")

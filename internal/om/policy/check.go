@@ -68,9 +68,11 @@ func Check(grants rbac.Grants, w Write) error {
 	if err != nil {
 		return err
 	}
-	for _, node := range nodes {
-		if err := c.onNode(node); err != nil {
-			return err
+	for _, groups := range subsets(c.groups()) {
+		for _, node := range nodes {
+			if err := c.onNode(node, groups); err != nil {
+				return err
+			}
 		}
 	}
 	if len(c.denials) == 0 {
@@ -136,7 +138,7 @@ func (c *check) nodes() ([]string, error) {
 	for _, v := range []*version{c.was, c.is} {
 		for _, section := range v.doc.Sections() {
 			for _, k := range v.doc.Keys(section) {
-				if k.Scope != "" && k.Scope != "nodes" && k.Scope != "drpnodes" && k.Scope != "encapnodes" {
+				if k.Scope != "" && !slices.Contains(nodeLists(), k.Scope) {
 					nodes = append(nodes, k.Scope)
 				}
 			}
@@ -153,15 +155,55 @@ func (c *check) nodes() ([]string, error) {
 	return append(slices.Compact(nodes), elsewhere), nil
 }
 
-func (c *check) onNode(node string) error {
+// nodeLists are the lists of nodes that keywords are scoped by.
+func nodeLists() []string { return []string{"nodes", "drpnodes", "encapnodes"} }
+
+// groups are those of them that either version scopes a keyword by.
+func (c *check) groups() []string {
+	return slices.DeleteFunc(nodeLists(), func(group string) bool {
+		return !slices.ContainsFunc([]*version{c.was, c.is}, func(v *version) bool {
+			return slices.ContainsFunc(v.doc.Sections(), func(section string) bool {
+				return slices.ContainsFunc(v.doc.Keys(section), func(k config.Key) bool { return k.Scope == group })
+			})
+		})
+	})
+}
+
+// subsets lists those of groups, the empty one first.
+func subsets(groups []string) [][]string {
+	all := [][]string{nil}
+	for _, group := range groups {
+		for _, some := range slices.Clone(all) {
+			all = append(all, append(slices.Clone(some), group))
+		}
+	}
+	return all
+}
+
+// joined is a scope whose node is in some groups, whatever it is now: a selector
+// of labels takes nodes in with no write of the object.
+func joined(scope config.Scope, groups []string) config.Scope {
+	for name, nodes := range map[string]*[]string{"nodes": &scope.Nodes, "drpnodes": &scope.DRPNodes, "encapnodes": &scope.EncapNodes} {
+		if slices.Contains(groups, name) && !slices.Contains(*nodes, scope.Node) {
+			*nodes = append(slices.Clone(*nodes), scope.Node)
+		}
+	}
+	return scope
+}
+
+// onNode checks what a node evaluates, were it in some groups besides its own.
+func (c *check) onNode(node string, groups []string) error {
 	for _, v := range []*version{c.was, c.is} {
 		ev, err := c.Evaluator(v.doc, node)
 		if err != nil {
 			return err
 		}
 		known := *ev
-		known.Lookup = v.kept(ev.Lookup)
+		known.Lookup, known.Scope = v.kept(ev.Lookup), joined(ev.Scope, groups)
 		v.ev = known.Pass()
+	}
+	if len(groups) > 0 {
+		node += ", as one of " + strings.Join(groups, " and ")
 	}
 	for _, section := range sections(c.was.doc, c.is.doc) {
 		c.section(node, section)

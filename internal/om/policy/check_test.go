@@ -187,7 +187,17 @@ func TestAnAdminWritesWhatIsOfTheObject(t *testing.T) {
 			"[env]\ncmd = /bin/good\n[app#1]\nstart = {env.cmd}\n", "[env]\ncmd = /bin/good\ncmd@n9 = /bin/evil\n[app#1]\nstart = {env.cmd}\n",
 			[]string{"app#1.start root"},
 		},
-		"a command of a node to come": {"[app#1]\nstart = /bin/a\n", "[app#1]\nstart = /bin/a\nstart@n9 = /bin/evil\n", []string{"app#1.start root"}},
+		"the trick on a list of nodes to come": {
+			"[env]\ncmd = /bin/good\n[app#1]\nstart = {env.cmd}\n", "[DEFAULT]\ndrpnodes = role=db\n[env]\ncmd = /bin/good\ncmd@drpnodes = /bin/evil\n[app#1]\nstart = {env.cmd}\n",
+			[]string{"app#1.start root"},
+		},
+		"the trick on two lists of nodes": {
+			"[env]\na = 1\n[app#1]\nstart = x\nstart@encapnodes = {env.a}\n", "[env]\na = 1\na@drpnodes = 2\n[app#1]\nstart = x\nstart@encapnodes = {env.a}\n",
+			[]string{"app#1.start root"},
+		},
+		"a command of a list of nodes to come": {"[app#1]\nstart = /bin/a\n", "[app#1]\nstart = /bin/a\nstart@encapnodes = /bin/evil\n", []string{"app#1.start root"}},
+		"a comment beside a command of a list": {"[app#1]\nstart@drpnodes = /bin/a\n", "[DEFAULT]\ncomment@drpnodes = x\n[app#1]\nstart@drpnodes = /bin/a\n", nil},
+		"a command of a node to come":          {"[app#1]\nstart = /bin/a\n", "[app#1]\nstart = /bin/a\nstart@n9 = /bin/evil\n", []string{"app#1.start root"}},
 		"the trick through what inherits": {
 			"[DEFAULT]\npre_start = {env.cmd}\n[env]\ncmd = /bin/good\n[fs#1]\ntype = flag\n", "[DEFAULT]\npre_start = {env.cmd}\n[env]\ncmd = /bin/evil\n[fs#1]\ntype = flag\n",
 			[]string{"pre_start root", "fs#1.pre_start root"},
@@ -296,17 +306,20 @@ type checker func(w policy.Write) (refused bool)
 func checked(w policy.Write) bool { return policy.Check(rbac.Grants{{Role: rbac.Admin}}, w) != nil }
 
 // law: a write is refused if and only if a command evaluates to something else on
-// some node, including those the configuration alone names.
+// some node, including those the configuration alone names, whatever lists of nodes
+// it is in: a label puts it there, without a write of the object.
 func law(w policy.Write, check checker) error {
 	want := false
 	for _, node := range []string{"n1", "n2", "n3", "n4"} {
 		for _, key := range []string{"start", "pre_start"} {
-			was, err := command(w, w.Former, node, key)
-			is, freshErr := command(w, w.Fresh, node, key)
-			if err := errors.Join(err, freshErr); err != nil {
-				return err
+			for _, lists := range [][]string{nil, {"nodes"}, {"drpnodes"}, {"nodes", "drpnodes"}} {
+				was, err := command(w, w.Former, node, key, lists...)
+				is, freshErr := command(w, w.Fresh, node, key, lists...)
+				if err := errors.Join(err, freshErr); err != nil {
+					return err
+				}
+				want = want || was != is
 			}
-			want = want || was != is
 		}
 	}
 	if got := check(w); got != want {
@@ -315,10 +328,16 @@ func law(w policy.Write, check checker) error {
 	return nil
 }
 
-func command(w policy.Write, doc *config.Document, node, option string) (string, error) {
+func command(w policy.Write, doc *config.Document, node, option string, lists ...string) (string, error) {
 	ev, err := w.Evaluator(doc, node)
 	if err != nil {
 		return "", err
+	}
+	if slices.Contains(lists, "nodes") {
+		ev.Scope.Nodes = []string{node}
+	}
+	if slices.Contains(lists, "drpnodes") {
+		ev.Scope.DRPNodes = []string{node}
 	}
 	text, _, err := ev.Value("app#1", config.Option{Name: option, Scopable: true})
 	return text, err
@@ -326,8 +345,8 @@ func command(w policy.Write, doc *config.Document, node, option string) (string,
 
 func keys() []string {
 	return []string{
-		"env.a", "env.a@n1", "env.a@n3", "env.b", "env.b@nodes", "env.c", "env.c@n2",
-		"app#1.start", "app#1.start@n2", "app#1.pre_start", "app#1.restart", "DEFAULT.comment",
+		"env.a", "env.a@n1", "env.a@n3", "env.b", "env.b@nodes", "env.c", "env.c@n2", "env.c@drpnodes",
+		"app#1.start", "app#1.start@n2", "app#1.start@drpnodes", "app#1.pre_start", "app#1.restart", "DEFAULT.comment",
 	}
 }
 

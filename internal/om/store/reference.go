@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -203,12 +204,19 @@ func (r *references) ofSite(name string) (string, bool, error) {
 }
 
 func (r *references) siteReference(name, section, option string) (string, bool, error) {
+	if section == "node" && !isSite(r.path) && slices.Contains(siteSecrets(), strings.ToLower(option)) {
+		return "", false, fmt.Errorf("node.%s of the node configuration may not be referred to: it is a secret of the node", option)
+	}
 	value, found, err := r.store.siteValue(r.node, section, option)
 	if err == nil && !found {
 		err = fmt.Errorf("the node configuration sets no %s.%s, referred to as {%s}", section, option, name)
 	}
 	return value, found, err
 }
+
+// siteSecrets lists the keywords of the node that are nobody else's: who holds its
+// reservation key may take its disks, and its uuid is its password at the collector.
+func siteSecrets() []string { return []string{"prkey", "uuid"} }
 
 // siteValue evaluates a keyword of the merged configuration as a node does.
 func (s *Store) siteValue(node, section, option string) (value string, found bool, err error) {

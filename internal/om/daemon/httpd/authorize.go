@@ -85,7 +85,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.Caller().Known {
-		if problem := readForm(r); problem != nil {
+		problem := checkQuery(r)
+		if problem == nil {
+			problem = readForm(r)
+		}
+		if problem != nil {
 			refuse(w, problem)
 			return
 		}

@@ -82,6 +82,16 @@ func tooLarge(r *http.Request) bool {
 	return size > headerLimit
 }
 
+// checkQuery refuses a query that cannot be read. The HTTP library leaves out the
+// parameters it cannot read, and what is asked without them is something else: a
+// stop of everything instead of a resource.
+func checkQuery(r *http.Request) *api.Problem {
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+		return api.NewProblem(http.StatusBadRequest, fmt.Sprintf("query: %v: write %%, ; and # as %%25, %%3B and %%23", err))
+	}
+	return nil
+}
+
 // formContent is the content type of parameters in a body.
 const formContent = "application/x-www-form-urlencoded"
 

@@ -112,6 +112,25 @@ func TestChangesMayComeInAForm(t *testing.T) {
 	}
 }
 
+// The rest of a query that cannot be read asks for something else.
+func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := api.Named(f.create(t, "svc1", app))
+	config := "/api/object/path/" + p.Namespace + "/" + p.Kind + "/" + p.Name + "/config"
+	stop := "/api/node/name/localhost/instance/path/" + p.Namespace + "/" + p.Kind + "/" + p.Name + "/action/stop"
+	token := "Bearer " + f.token(t, "root")
+	for target, method := range map[string]string{config + "?set=env.a=1;2&set=env.b=2": "PATCH", stop + "?rid=fs%1": "POST"} {
+		got := f.plain(t, method, target, token, nil)
+		if got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "query: ") {
+			t.Errorf("%s: %d %s", target, got.Status, got.Body)
+		}
+	}
+	if file := string(do(t, f.local(t), api.GetObjectConfigFile, p).RawBody); strings.Contains(file, "env") {
+		t.Errorf("a part was written: %s", file)
+	}
+}
+
 func TestAHeadOfAStreamEnds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -49,6 +49,9 @@ func (s *Server) getAuthWhoAmI(ctx context.Context, _ *api.None) (api.UserIdenti
 // postAuthToken makes the tokens of a session: those of the caller, or of a
 // subject root names.
 func (s *Server) postAuthToken(ctx context.Context, in *api.TokenQuery) (api.AuthToken, error) {
+	if err := checkScope(in.Scope); err != nil {
+		return api.AuthToken{}, err
+	}
 	session, grants, err := s.session(principal(ctx), in)
 	if err != nil {
 		return api.AuthToken{}, err
@@ -101,6 +104,9 @@ func (s *Server) session(caller auth.Principal, in *api.TokenQuery) (auth.Sessio
 
 // postAuthRefresh makes an access token of the session a refresh token is of.
 func (s *Server) postAuthRefresh(ctx context.Context, in *api.RefreshQuery) (api.AuthAccessToken, error) {
+	if err := checkScope(in.Scope); err != nil {
+		return api.AuthAccessToken{}, err
+	}
 	session := principal(ctx).Session
 	grants := session.Grants
 	if session.User {
@@ -163,6 +169,19 @@ func (s *Server) grantsOf(user string) (rbac.Grants, error) {
 		return nil, fmt.Errorf("grants of %s: %w: create it, or say the roles of the token", p, err)
 	}
 	return grants, nil
+}
+
+// checkScope refuses a scope that names no namespace: the pattern a grant would
+// make of it may match more than the grant it was narrowed from.
+func checkScope(scope string) error {
+	if scope == "" {
+		return nil
+	}
+	p := object.Path{Namespace: scope, Kind: object.KindSvc, Name: "x"}
+	if p.Validate() != nil {
+		return badRequest(fmt.Errorf("query.scope: %q is not the name of a namespace", scope))
+	}
+	return nil
 }
 
 // narrow limits grants to roles and to a namespace. A role includes those it

@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/big"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,6 +152,22 @@ func (f *fixture) password(t *testing.T, plain string) {
 	t.Helper()
 	if err := datastore.New(f.store).Set(t.Context(), auth.UserPath("usr1"), "password", []byte(plain)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAScopeIsTheNameOfANamespace(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.user(t, "admin:n?")
+	session := "Bearer " + f.tokensOf(t, "/api/auth/token", basic("usr1", "hunter2")).RefreshToken
+	for _, scope := range []string{"n*", "[", "n1 n2", "n1/"} {
+		query := "?scope=" + url.QueryEscape(scope)
+		for target, as := range map[string]string{"/api/auth/token": basic("usr1", "hunter2"), "/api/auth/refresh": session} {
+			got := f.plain(t, "POST", target+query, as, nil)
+			if got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "query.scope") {
+				t.Errorf("%s%s: %d %s", target, query, got.Status, got.Body)
+			}
+		}
 	}
 }
 

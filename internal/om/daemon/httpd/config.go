@@ -50,7 +50,8 @@ func (s *Server) postObjectConfigFile(ctx context.Context, in *api.ObjectConfigC
 	if !in.Force && s.o.Store.Exists(p) {
 		return api.Written{}, api.NewProblem(http.StatusConflict, fmt.Sprintf("object %s already exists: replace its configuration with PUT, or set force", p))
 	}
-	if err := s.mayCreate(ctx, p); err != nil {
+	isFirst, err := s.mayCreate(ctx, p)
+	if err != nil {
 		return api.Written{}, err
 	}
 	doc, err := config.Parse(in.RawBody)
@@ -58,7 +59,7 @@ func (s *Server) postObjectConfigFile(ctx context.Context, in *api.ObjectConfigC
 		return api.Written{}, badRequest(fmt.Errorf("configuration of %s: %w", p, err))
 	}
 	committed, err := s.writer(ctx).Create(ctx, p, doc, store.CreateOptions{Force: in.Force, Restore: in.Restore})
-	if err == nil {
+	if err == nil && isFirst {
 		err = s.settle(ctx, p.Namespace)
 	}
 	return s.written(p, committed, err)

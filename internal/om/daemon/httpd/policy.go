@@ -49,21 +49,23 @@ func (s *Server) readers() []string {
 	return slices.Compact(nodes)
 }
 
-// mayCreate refuses the object that would be the first of its namespace to all
-// but those who may create namespaces.
-func (s *Server) mayCreate(ctx context.Context, p object.Path) error {
-	caller := principal(ctx).Caller()
-	if caller.Grants.Has(rbac.Squatter) || s.o.Store.Exists(p) {
-		return nil
+// mayCreate reports whether an object would be the first of its namespace, which
+// it refuses to all but those who may create namespaces.
+func (s *Server) mayCreate(ctx context.Context, p object.Path) (isFirst bool, err error) {
+	if p.Namespace == object.RootNamespace || p.Namespace == object.SystemNamespace {
+		return false, nil
 	}
 	paths, err := s.o.Store.List()
 	if err != nil {
-		return err
+		return false, err
 	}
-	if slices.ContainsFunc(paths, func(other object.Path) bool { return other.Namespace == p.Namespace }) || p.Namespace == object.RootNamespace {
-		return nil
+	if slices.ContainsFunc(paths, func(other object.Path) bool { return other.Namespace == p.Namespace }) {
+		return false, nil
 	}
-	return api.NewProblem(http.StatusForbidden, "namespace "+p.Namespace+" does not exist: "+rbac.NeedSquatter.Refusal(""))
+	if !principal(ctx).Grants.Has(rbac.Squatter) {
+		return true, api.NewProblem(http.StatusForbidden, "namespace "+p.Namespace+" does not exist: "+rbac.NeedSquatter.Refusal(""))
+	}
+	return true, nil
 }
 
 // settle makes who created a namespace its administrator: the grant is written in

@@ -131,6 +131,23 @@ func TestASquatterMakesNamespacesAndAdministersThem(t *testing.T) {
 	}
 }
 
+func TestASquatterGetsNoNamespaceThatExists(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.user(t, "squatter")
+	f.create(t, "ns1/svc/web", app)
+	as := basic("usr1", "hunter2")
+	for _, namespace := range []string{"ns1", "root", "system"} {
+		got := f.plain(t, "POST", "/api/object/path/"+namespace+"/nscfg/namespace/config/file", as, strings.NewReader("[DEFAULT]\n"))
+		if got.Status != http.StatusNoContent {
+			t.Errorf("limits of %s: %d %s", namespace, got.Status, got.Body)
+		}
+	}
+	if who := whoami(t, f.plain(t, "GET", "/api/auth/whoami", as, nil)); who.RawGrant != "squatter" {
+		t.Errorf("the squatter became %q", who.RawGrant)
+	}
+}
+
 func overwrite(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

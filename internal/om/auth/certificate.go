@@ -17,7 +17,10 @@ type Authorities interface {
 }
 
 // Certificates recognises users by their client certificate.
-type Certificates struct{ Known Authorities }
+type Certificates struct {
+	Known   Authorities
+	Revoked *Revocations // nil: none
+}
 
 // Verify returns the user a chain of certificates is of, the certificate of the
 // user first. The other end has proven, in the handshake, to hold its key.
@@ -40,12 +43,16 @@ func (c *Certificates) Verify(chain []*x509.Certificate, now time.Time) (Princip
 		o.Intermediates.AddCert(cert)
 	}
 	leaf := chain[0]
-	if _, err := leaf.Verify(o); err != nil {
+	chains, err := leaf.Verify(o)
+	if err != nil {
 		return Principal{}, errors.Join(fmt.Errorf("certificate of %q: %w", leaf.Subject.CommonName, err), knownErr)
 	}
 	// One without any usage passes the check above.
 	if !slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageClientAuth) || leaf.IsCA {
 		return Principal{}, fmt.Errorf("certificate of %q: it is not one for client authentication", leaf.Subject.CommonName)
+	}
+	if err := c.Revoked.Check(chains, now); err != nil {
+		return Principal{}, err
 	}
 	name := leaf.Subject.CommonName
 	if name == "" {

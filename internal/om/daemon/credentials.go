@@ -1,7 +1,11 @@
 package daemon
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -19,9 +23,34 @@ func credentials(h host.Host, configs *store.Store, data *datastore.Data, access
 	return auth.Credentials{
 		Users:        users,
 		Passwords:    auth.NewPasswords(users, auth.NewGuesses()),
-		Certificates: &auth.Certificates{Known: users},
+		Certificates: &auth.Certificates{Known: users, Revoked: auth.NewRevocations(revocationLists(h.Paths, configs))},
 		OpenID:       auth.NewOpenID(access.openID),
 		Accounts:     &auth.Accounts{Grantor: users, Names: auth.NewNames(h.Runner)},
+	}
+}
+
+// revocationLists names the lists of revoked certificates: that of the cluster and
+// that of the listener, whose default file need not be there.
+func revocationLists(paths host.Paths, configs *store.Store) func() ([]string, error) {
+	return func() ([]string, error) {
+		shared, err := configs.Cluster()
+		if err != nil {
+			return nil, err
+		}
+		listener, err := configs.Listener()
+		if err != nil {
+			return nil, err
+		}
+		var lists []string
+		if shared.CRL != "" {
+			lists = append(lists, shared.CRL)
+		}
+		_, err = os.Stat(listener.CRL)
+		isAbsent := listener.CRL == filepath.Join(paths.Var(), "certs/ca_crl") && errors.Is(err, fs.ErrNotExist)
+		if listener.CRL != "" && !isAbsent {
+			lists = append(lists, listener.CRL)
+		}
+		return lists, nil
 	}
 }
 

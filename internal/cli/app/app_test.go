@@ -131,6 +131,20 @@ func TestErrorsSetTheExitCodeAndPrintOnce(t *testing.T) {
 	}
 }
 
+func TestAnErrorNeitherMovesTheCursorNorColoursTheTerminal(t *testing.T) {
+	t.Parallel()
+	tree := func(app.Process) *cobra.Command {
+		return &cobra.Command{Use: "prog", RunE: func(*cobra.Command, []string) error { return errors.New("a\x1b[2Jb\rc\td\ne\u009b") }}
+	}
+	s, _, _, errs := iostreams.Test()
+
+	app.Run(t.Context(), app.Process{Streams: s}, tree)
+
+	if want := "Error: a\ufffd[2Jb\ufffdc\td\n       e\ufffd\n"; errs.String() != want {
+		t.Errorf("%q, want %q", errs, want)
+	}
+}
+
 func TestACancelledCommandExitsAsInterrupted(t *testing.T) {
 	t.Parallel()
 	s, _, _, errs := iostreams.Test()

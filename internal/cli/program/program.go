@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unicode"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 )
@@ -97,7 +98,17 @@ func Report(w io.Writer, err error) {
 	if errors.Is(err, context.Canceled) {
 		msg = strings.Replace(msg, context.Canceled.Error(), "interrupted", 1)
 	}
+	msg = strings.Map(harmless, msg)
 	const prefix = "Error: "
 	msg = strings.ReplaceAll(strings.TrimRight(msg, "\n"), "\n", "\n"+strings.Repeat(" ", len(prefix)))
 	_, _ = fmt.Fprintln(w, prefix+msg)
+}
+
+// harmless replaces what could move the cursor or colour the terminal: an error
+// may hold what some command, or a server, printed.
+func harmless(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return unicode.ReplacementChar
+	}
+	return r
 }

@@ -14,6 +14,9 @@ import (
 type ConsoleOptions struct {
 	Color bool
 	Level slog.Leveler // nil: info
+	// Escape makes a text that cannot move the cursor nor colour the terminal: a
+	// task prints what it wants. nil: texts are written as they are.
+	Escape func(string) string
 }
 
 // Console writes lines as "10:51:50.590 INF svc0: app#1: message", for people.
@@ -93,12 +96,24 @@ func (c *console) Handle(_ context.Context, r slog.Record) error {
 		if line = strings.TrimRight(line, " \t\r\n"); line == "" && lines.Len() > 0 {
 			continue
 		}
-		lines.WriteString(strings.TrimRight(prefix+line, " ") + "\n")
+		lines.WriteString(strings.TrimRight(prefix+c.escape(line), " ") + "\n")
 	}
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	_, err := io.WriteString(c.out.w, lines.String())
 	return err
+}
+
+// escape leaves tabs alone: they are layout.
+func (c *console) escape(line string) string {
+	if c.options.Escape == nil {
+		return line
+	}
+	cells := strings.Split(line, "\t")
+	for i, cell := range cells {
+		cells[i] = c.options.Escape(cell)
+	}
+	return strings.Join(cells, "\t")
 }
 
 // word is the three letter name of a level, coloured when asked.

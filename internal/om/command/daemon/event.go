@@ -259,10 +259,10 @@ func line(s *iostreams.Streams, ev api.Event) error {
 	}
 	var labels []string
 	for k, v := range data.Labels {
-		labels = append(labels, k+"="+v)
+		labels = append(labels, output.Escape(k+"="+v))
 	}
 	slices.Sort(labels)
 	_, err := fmt.Fprintln(s.Out, strings.TrimRight(fmt.Sprintf("%s  %s  %s",
-		ev.At.Local().Format("15:04:05.000"), s.Paint(iostreams.Bold, ev.Kind), strings.Join(labels, " ")), " "))
+		ev.At.Local().Format("15:04:05.000"), s.Paint(iostreams.Bold, output.Escape(ev.Kind)), strings.Join(labels, " ")), " "))
 	return err
 }

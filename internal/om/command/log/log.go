@@ -169,16 +169,30 @@ func (l *logs) printLine(c *verb.Call, line logbook.Line) error {
 	}
 	var b strings.Builder
 	b.WriteString(line.At.Local().Format("2006-01-02 15:04:05.000 "))
-	b.WriteString(c.Streams.Paint(levelStyle(line.Level), levelWord(line.Level)) + " " + line.Node + ": ")
+	b.WriteString(c.Streams.Paint(levelStyle(line.Level), levelWord(line.Level)) + " " + output.Escape(line.Node) + ": ")
 	for _, prefix := range []string{line.Path, line.RID} {
 		if prefix != "" {
-			b.WriteString(prefix + ": ")
+			b.WriteString(output.Escape(prefix) + ": ")
 		}
 	}
-	b.WriteString(line.Text())
+	b.WriteString(shown(line.Text()))
 	b.WriteString(c.Streams.Paint(iostreams.Faint, facts(line.Raw)))
 	_, err := fmt.Fprintln(c.Streams.Out, b.String())
 	return err
+}
+
+// shown makes a text harmless: what a task printed neither moves the cursor nor
+// looks like a line of the log. Its own lines are aligned below the first.
+func shown(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for j, cell := range cells {
+			cells[j] = output.Escape(cell)
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n    ")
 }
 
 // facts prints what else a line holds: " dur=12ms reason=\"...\"".
@@ -199,7 +213,7 @@ func facts(raw json.RawMessage) string {
 		if strings.ContainsAny(text, " \t\n") {
 			text = strconv.Quote(text)
 		}
-		b.WriteString(" " + key + "=" + text)
+		b.WriteString(" " + output.Escape(key) + "=" + output.Escape(text))
 	}
 	return b.String()
 }

@@ -117,6 +117,30 @@ func TestHowALineIsPrinted(t *testing.T) {
 	}
 }
 
+// hostile answers a line that what a task printed made.
+type hostile struct{ store }
+
+func (hostile) Logs(context.Context, log.Query) iter.Seq2[logbook.Line, error] {
+	return func(yield func(logbook.Line, error) bool) {
+		yield(logbook.ParseLine([]byte(`{"at":"2026-11-30T10:00:00Z","level":"info","node":"n1","path":"web","rid":"t\u001b#1","message":"a\u001b[2J\tb\rc\n2026-11-30 10:00:00.000 INF n1: forged","why":"\u001b]0;x\u0007"}`)))
+	}
+}
+
+func TestWhatATaskPrintsNeitherMovesTheCursorNorForgesALine(t *testing.T) {
+	t.Parallel()
+	runner := log.Verb("logs", "Print the log", verb.Args{}, log.Everything).New(hostile{})
+	runner.Flags(pflag.NewFlagSet("", pflag.ContinueOnError))
+	var b bytes.Buffer
+
+	err := runner.Run(t.Context(), &verb.Call{Streams: &iostreams.Streams{Out: &b, Err: &b}})
+
+	at := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC).Local().Format("2006-01-02 15:04:05.000")
+	want := at + ` INF n1: web: t\x1b#1: a\x1b[2J` + "\tb" + `\rc` + "\n" + `    2026-11-30 10:00:00.000 INF n1: forged why=\x1b]0;x\a` + "\n"
+	if err != nil || b.String() != want {
+		t.Errorf("%v\n%q\n%q", err, b.String(), want)
+	}
+}
+
 func TestWhatCannotBeAskedIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

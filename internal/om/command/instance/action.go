@@ -14,7 +14,9 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/command/log"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
+	"github.com/holdfast-ops/holdfast/internal/om/logbook"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
@@ -75,6 +77,9 @@ func Actions() []verb.Verb {
 				return d.runner(b)
 			},
 		}
+		if d.confirms {
+			v.Args = verb.Args{Use: "[TASK]...", Max: -1}
+		}
 		if d.walks {
 			v.Kinds = []object.Kind{object.KindSvc, object.KindVol}
 		}
@@ -133,7 +138,10 @@ func declarations() []declaration {
 			long:  "Make what the resources describe, then start them. Without --leader, this node is a follower: what is shared between nodes is skipped. With --state-only, nothing is made: the resources are only flagged provisioned.",
 		},
 		{name: "unprovision", aliases: []string{"unprov"}, walks: true, locks: true, provisions: true, short: "Destroy what provisioning made: the data is lost"},
-		{name: "run", also: []string{"run"}, walks: true, locks: true, confirms: true, short: "Run the tasks of the instance"},
+		{
+			name: "run", also: []string{"run"}, walks: true, locks: true, confirms: true, short: "Run the tasks of the instance",
+			long: "Run the tasks of the instance, or those named: backup is task#backup.",
+		},
 		{name: "freeze", short: "Forbid the daemon to act on the instance by itself"},
 		{name: "unfreeze", aliases: []string{"thaw"}, short: "Let the daemon act on the instance by itself"},
 		{name: "clear", short: "Forget a failure of the instance, so that the daemon tries again"},
@@ -162,6 +170,9 @@ type act struct {
 	lock  time.Duration
 	wait  bool
 	limit time.Duration
+
+	follow bool
+	given  *pflag.FlagSet
 }
 
 func (a *act) Flags(f *pflag.FlagSet) {
@@ -194,8 +205,10 @@ func (a *act) Flags(f *pflag.FlagSet) {
 	}
 	if a.confirms {
 		f.BoolVar(&a.action.Confirm, "confirm", false, "answer yes to the confirmations of the tasks")
+		f.BoolVar(&a.follow, "follow", false, "with --node, print the log until the end, however long it takes, as is done on this node")
 		f.BoolVar(&a.action.Cron, "cron", false, "run the tasks their schedule would run now, and only those")
 	}
+	a.given = f
 	if !a.localOnly {
 		f.StringVar(&a.nodes, "node", "", "act on these `nodes` through their daemons, on this one by default")
 		f.BoolVar(&a.wait, "wait", false, "with --node, wait for the end")
@@ -212,6 +225,9 @@ func hide(f *pflag.FlagSet, names ...string) {
 }
 
 func (a *act) Run(ctx context.Context, c *verb.Call) error {
+	for _, task := range c.Args {
+		a.rids = append(a.rids, taskID(task))
+	}
 	a.action.Rid, a.action.Tag, a.action.Subset = strings.Join(a.rids, ","), strings.Join(a.tags, ","), strings.Join(a.sets, ",")
 	if a.locks {
 		a.action.WaitLock = a.lock.String()
@@ -237,6 +253,14 @@ func (a *act) Run(ctx context.Context, c *verb.Call) error {
 		return err
 	}
 	return a.act(ctx, c, paths)
+}
+
+// taskID is the resource a task is named by: itself, or its name.
+func taskID(task string) string {
+	if task == "task" || strings.ContainsAny(task, "#*?[") {
+		return task
+	}
+	return "task#" + task
 }
 
 // Outcome is what became of an action on the instance of this node.
@@ -356,12 +380,29 @@ func (a *act) submit(ctx context.Context, c *verb.Call, nodes []string, paths []
 			return err
 		}
 	}
-	if a.wait {
+	ends := func(ctx context.Context) error {
 		for _, s := range sent {
 			errs = append(errs, a.end(ctx, s))
 		}
+		return errors.Join(errs...)
+	}
+	reader, _ := a.remote.(log.Reader)
+	switch {
+	case a.follow && reader != nil && len(sent) > 0:
+		return log.During(ctx, c, reader, a.said(paths), ends)
+	case a.wait || a.follow:
+		return ends(ctx)
 	}
 	return errors.Join(errs...)
+}
+
+// said asks for what this command is logged with, on the nodes it acts on.
+func (a *act) said(paths []object.Path) log.Query {
+	q := log.Query{Objects: paths, Nodes: a.nodes, Query: logbook.Query{Level: "info", Filter: []string{"SID=" + a.action.SessionID}}}
+	for _, p := range paths {
+		q.Paths = append(q.Paths, p.String())
+	}
+	return q
 }
 
 func (a *act) end(ctx context.Context, s submitted) error {
@@ -369,6 +410,9 @@ func (a *act) end(ctx context.Context, s submitted) error {
 		return nil
 	}
 	run, err := a.remote.WaitExec(ctx, s.node, s.ids.ExecID, a.limit)
+	for endless := a.follow && !a.given.Changed("time"); endless && err == nil && run.State == api.StateRunning; {
+		run, err = a.remote.WaitExec(ctx, s.node, s.ids.ExecID, a.limit)
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: node %s: wait for exec %s: %w", s.path, s.node, s.ids.ExecID, err)

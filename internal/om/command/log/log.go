@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"maps"
 	"slices"
@@ -145,6 +146,45 @@ func (l *logs) Run(ctx context.Context, c *verb.Call) error {
 		return errors.New("the log is not followed any more: the daemon ended the stream")
 	}
 	return nil
+}
+
+// During prints the lines asked for as they come while work goes on, and at its end
+// those that were late. Structured output is left to what the command answers.
+func During(ctx context.Context, c *verb.Call, r Reader, q Query, work func(context.Context) error) error {
+	if c.Structured() {
+		return work(ctx)
+	}
+	var l logs
+	seed, printed := maphash.MakeSeed(), map[uint64]bool{}
+	read := func(ctx context.Context, q Query) error {
+		for line, err := range r.Logs(ctx, q) {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("follow the log: %w", err)
+			}
+			if key := maphash.Bytes(seed, line.Raw); !printed[key] {
+				printed[key] = true
+				if err := l.printLine(c, line); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	q.Lines, q.Follow = 0, true
+	lost := make(chan error, 1)
+	go func() { lost <- read(following, q) }()
+	err := work(ctx)
+	stop()
+	if failure := <-lost; failure != nil {
+		return errors.Join(err, failure)
+	}
+	q.Follow = false
+	return errors.Join(err, read(ctx, q))
 }
 
 func columns() []output.Column[logbook.Line] {

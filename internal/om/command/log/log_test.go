@@ -3,6 +3,7 @@ package log_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"strings"
 	"testing"
@@ -114,6 +115,45 @@ func TestHowALineIsPrinted(t *testing.T) {
 	}
 	if _, out, err := logs(t, log.Everything, verb.Call{Format: "json"}); err != nil || !strings.Contains(out, `"why":"a b"`) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// late answers one line while it is followed, and two afterwards.
+type late struct {
+	store
+	printed chan struct{}
+}
+
+func (l late) Logs(ctx context.Context, q log.Query) iter.Seq2[logbook.Line, error] {
+	line := func(message string) (logbook.Line, error) {
+		return logbook.ParseLine([]byte(`{"at":"2026-11-30T10:00:00Z","level":"info","node":"n1","message":"` + message + `"}`))
+	}
+	return func(yield func(logbook.Line, error) bool) {
+		if !yield(line("early")) {
+			return
+		}
+		if q.Follow {
+			close(l.printed)
+			<-ctx.Done()
+			return
+		}
+		yield(line("late"))
+	}
+}
+
+func TestWhatIsDoneIsFollowedToItsLastLine(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	reader := late{printed: make(chan struct{})}
+	failed := errors.New("failed")
+
+	err := log.During(t.Context(), &verb.Call{Streams: &iostreams.Streams{Out: &b, Err: &b}}, reader, log.Query{}, func(context.Context) error {
+		<-reader.printed // as it comes, not at the end
+		return failed
+	})
+
+	if !errors.Is(err, failed) || strings.Count(b.String(), "early") != 1 || strings.Count(b.String(), "late") != 1 {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 

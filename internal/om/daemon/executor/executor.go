@@ -245,6 +245,9 @@ func (x *Executor) end(t *task, code int, err error) {
 	x.mu.Lock()
 	r := &t.record
 	r.EndedAt, r.Pid, t.self = now(), 0, proc.Identity{}
+	if code == interrupted && t.signal != 0 {
+		code = 128 + int(t.signal)
+	}
 	if code != unseen {
 		r.ExitCode = &code
 	}
@@ -350,6 +353,10 @@ func execAttrs(r Record, more ...any) []any {
 	return append(attrs, more...)
 }
 
+// interrupted is the exit code of a program of ours that a signal made end in order,
+// whatever the signal.
+const interrupted = 130
+
 // exitCode is what a shell would report: the status, or 128 plus the signal.
 func exitCode(err error) int {
 	var exit *host.ExitError
@@ -389,6 +396,7 @@ func (x *Executor) Kill(match func(Record) bool, sig syscall.Signal, dry bool) (
 				errs = append(errs, fmt.Errorf("send %v to exec %s: %w", sig, t.record.ExecID, err))
 				continue
 			}
+			t.signal = sig
 		case sig == syscall.SIGTERM || sig == syscall.SIGKILL:
 			if i := slices.Index(x.queue, t); i >= 0 {
 				heap.Remove(&x.queue, i)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -385,6 +388,30 @@ func TestKillReachesTheSessionOfTheChild(t *testing.T) {
 
 	if r := <-done; r.State != executor.Failed || *r.ExitCode != 143 {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatEndsInOrderOnASignalIsEndedByIt(t *testing.T) {
+	t.Parallel()
+	x := executor.New(executor.Options{
+		Host: host.Host{Runner: host.NewRunner(), Hostname: "n1", Self: "/bin/sh"}, Bus: bus.New("n1"), Log: slog.New(slog.DiscardHandler),
+	})
+	ready := filepath.Join(t.TempDir(), "ready")
+	ids, err := x.Submit(t.Context(), executor.Job{Args: []string{"-c", "trap 'exit 130' TERM; : >" + ready + "; while :; do sleep 0.1; done"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := os.Stat(ready); err != nil; _, err = os.Stat(ready) {
+		runtime.Gosched()
+	}
+
+	hit, err := x.Kill(func(executor.Record) bool { return true }, syscall.SIGTERM, false)
+
+	if err != nil || len(hit) != 1 {
+		t.Fatalf("%v, %v", hit, err)
+	}
+	if r, err := x.Wait(t.Context(), ids.ExecID); err != nil || r.State != executor.Failed || *r.ExitCode != 143 {
+		t.Errorf("%v, %+v, exit code %v", err, r, *r.ExitCode)
 	}
 }
 

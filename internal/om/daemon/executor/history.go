@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/proc"
@@ -63,8 +64,9 @@ type task struct {
 	argv   []string
 	order  uint64
 	record Record
-	self   proc.Identity // of the child, while it runs
-	known  string        // title, of a task of an earlier daemon
+	self   proc.Identity  // of the child, while it runs
+	signal syscall.Signal // the last one sent on request
+	known  string         // title, of a task of an earlier daemon
 	ended  chan struct{}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -193,17 +194,51 @@ func (b *Backend) Nodes(ctx context.Context, selector string) ([]api.NodeItem, e
 // ExpandNodes implements daemon.Historian and instance.Remote.
 func (b *Backend) ExpandNodes(ctx context.Context, selector string) ([]string, error) {
 	items, err := b.Nodes(ctx, selector)
+	if refused(err) {
+		return b.expandNames(ctx, selector)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if len(items) == 0 {
-		return nil, fmt.Errorf("--node %s: no such node", selector)
+		return nil, noSuchNode(selector)
 	}
 	names := make([]string, len(items))
 	for i, item := range items {
 		names[i] = item.Meta.Node
 	}
 	return names, nil
+}
+
+func noSuchNode(selector string) error { return fmt.Errorf("--node %s: no such node", selector) }
+
+// expandNames is ExpandNodes for those who may not read the configuration of nodes:
+// an operator of a namespace acts on its instances, wherever they are. Names and
+// labels are open to every user.
+func (b *Backend) expandNames(ctx context.Context, expr string) ([]string, error) {
+	if expr == api.Localhost {
+		return []string{api.Localhost}, nil
+	}
+	selector, err := object.ParseNodeSelector(expr)
+	if err != nil {
+		return nil, err
+	}
+	info, err := do(ctx, b, api.GetNodesInfo, api.None{})
+	if err != nil {
+		return nil, err
+	}
+	labels := map[string]map[string]string{}
+	for name, n := range info {
+		labels[name] = map[string]string{}
+		for _, l := range n.Labels {
+			labels[name][l.Name] = l.Value
+		}
+	}
+	names, err := selector.Select(slices.Sorted(maps.Keys(labels)), labels)
+	if err == nil && len(names) == 0 {
+		err = noSuchNode(expr)
+	}
+	return names, err
 }
 
 // NewSession implements instance.Remote.

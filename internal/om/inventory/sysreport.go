@@ -31,6 +31,9 @@ const (
 	maxFiles = 20_000
 	// commandLimit bounds how long a tracked command may run.
 	commandLimit = 30 * time.Second
+	// readLimit bounds the wait for what a tracked file has not yet: those of the
+	// kernel may never have any, as /proc/kmsg.
+	readLimit = 5 * time.Second
 )
 
 // Sysreport is what changed in the configuration of a node since the last report.
@@ -323,7 +326,7 @@ func readTracked(name string) (f Tracked, err error) {
 	if !info.Mode().IsRegular() {
 		return f, errors.New("not a file")
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxTracked+1))
+	data, err := readWithin(file, readLimit)
 	if err != nil {
 		return f, err
 	}
@@ -335,6 +338,19 @@ func readTracked(name string) (f Tracked, err error) {
 		f.UID, f.GID = st.Uid, st.Gid
 	}
 	return f, nil
+}
+
+// readWithin reads a file that was opened not to block.
+func readWithin(file *os.File, limit time.Duration) ([]byte, error) {
+	// A file that never makes a reader wait has no deadline, and needs none.
+	if err := file.SetReadDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxTracked+1))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("it has no end after %s", limit)
+	}
+	return data, err
 }
 
 // command tracks the output of a command, run without a shell.

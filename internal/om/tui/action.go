@@ -149,7 +149,7 @@ func (m Model) confirm(t target, a action) Model {
 type doneMsg struct {
 	gen  int
 	text string
-	bad  bool
+	err  error
 	at   time.Time
 }
 
@@ -165,7 +165,7 @@ func (m Model) do(d deed) (Model, []screen.Cmd) {
 			if err != nil {
 				text = err.Error()
 			}
-			send(doneMsg{gen: gen, text: d.String() + ": " + text, bad: err != nil, at: time.Now()})
+			send(doneMsg{gen: gen, text: d.String() + ": " + text, err: err, at: time.Now()})
 		}
 		c, err := world.Open(name)
 		if err != nil {

@@ -15,6 +15,11 @@ func Lost(err error, at time.Time) screen.Msg {
 	return linkMsg{state: lost, err: err, at: at, again: time.Second}
 }
 
+// Done says how an action of the present connection ended.
+func (m Model) Done(text string, err error, at time.Time) screen.Msg {
+	return doneMsg{gen: m.gen, text: text, err: err, at: at}
+}
+
 // News is the state of the cluster.
 func News(s api.ClusterStatus, events []api.Event, at time.Time) screen.Msg {
 	told := make([]happening, len(events))

@@ -100,10 +100,13 @@ func (m Model) Update(msg screen.Msg) (Model, []screen.Cmd) {
 		}
 	case doneMsg:
 		if msg.gen == m.gen {
-			m.note = note{msg.text, msg.bad, msg.at}
+			m.note = note{msg.text, msg.err != nil, msg.at}
+			return m.refused(msg.err), nil
 		}
 	case textMsg:
-		m.text(msg)
+		if m.text(msg) {
+			return m.refused(msg.err), nil
+		}
 	case contextsMsg:
 		m.contexts = msg.list
 		if msg.err != nil {
@@ -137,6 +140,16 @@ func (m Model) linked(msg linkMsg) Model {
 			return m.password(needed.LoginContext())
 		}
 	case idle, connecting:
+	}
+	return m
+}
+
+// refused asks for the password when an answer says that the session ended: the
+// events of the connection there is may outlive it. What is being typed or chosen
+// is left alone.
+func (m Model) refused(err error) Model {
+	if needed := LoginNeeded(nil); errors.As(err, &needed) && m.ask == nil && m.menu == nil {
+		return m.password(needed.LoginContext())
 	}
 	return m
 }

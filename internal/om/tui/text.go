@@ -22,7 +22,7 @@ type textMsg struct {
 const maxLines = 5000
 
 // text takes in more of the text of a page.
-func (m Model) text(msg textMsg) {
+func (m Model) text(msg textMsg) (shown bool) {
 	for i := range m.pages {
 		p := &m.pages[i]
 		if p.kind != textPage || p.serial != msg.serial {
@@ -31,7 +31,9 @@ func (m Model) text(msg textMsg) {
 		p.lines = append(slices.Clip(p.lines), msg.lines...)
 		p.lines = p.lines[max(0, len(p.lines)-maxLines):]
 		p.busy, p.err = !msg.done, msg.err
+		shown = true
 	}
+	return shown
 }
 
 // logs shows the log of what is selected.

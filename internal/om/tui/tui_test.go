@@ -144,6 +144,34 @@ func TestAPasswordIsAskedForAndNotShown(t *testing.T) {
 	golden(t, "login", d.shoot("after the right one").film.String())
 }
 
+// The events of the connection outlive the session.
+func TestAnAnswerThatTheSessionEndedAsksForThePassword(t *testing.T) {
+	t.Parallel()
+	ended := &remote.LoginError{Context: "john@lab", Reason: "the session ended"}
+	w := &world{status: lab()}
+	d := drive(t, w, tui.Options{Context: "john@lab"})
+	d.tell(tui.Live(at()))
+	d.tell(tui.News(lab(), nil, at()))
+	d.tell(d.model.Done("freeze web: succeeded", nil, at()))
+	if got := d.frame(); strings.Contains(got, "password for") {
+		t.Errorf("a password is asked for after what succeeded:\n%s", got)
+	}
+	d.press("/").typed("web")
+	d.tell(d.model.Done("freeze web: the session ended", ended, at()))
+	if got := d.frame(); !strings.Contains(got, "filter: web") {
+		t.Errorf("what is being typed is taken away:\n%s", got)
+	}
+	d.press("enter")
+	d.tell(d.model.Done("freeze web: the session ended", ended, at()))
+	if got := d.frame(); !strings.Contains(got, "password for john@lab:") {
+		t.Errorf("no password is asked for:\n%s", got)
+	}
+	d.typed("right").press("enter")
+	if diff := cmp.Diff([]string{"john@lab right"}, w.logins); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestNothingIsDoneWithoutAYes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,4 +1,4 @@
-package inventory
+package inventory_test
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/inventory"
 )
 
 // Some files of the kernel, as /proc/kmsg, say they are regular and have a reader
@@ -24,15 +26,17 @@ func TestATrackedFileWithoutEnd(t *testing.T) {
 	defer func() { _ = file.Close() }()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := readWithin(file, time.Millisecond)
+		_, err := inventory.ReadWithin(file, time.Millisecond)
 		ended <- err
 	}()
+	late := time.NewTimer(10 * time.Second)
+	defer late.Stop()
 	select {
 	case err := <-ended:
 		if err == nil || !strings.Contains(err.Error(), "no end") {
 			t.Errorf("a file without end is read: %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-late.C:
 		t.Fatal("the report waits for a file that has no end")
 	}
 }

@@ -17,3 +17,6 @@ func ParseAll(text string) {
 	className(text)
 	diskType(text)
 }
+
+// ReadWithin reads a tracked file.
+var ReadWithin = readWithin

@@ -404,6 +404,9 @@ func TestWhatEndsInOrderOnASignalIsEndedByIt(t *testing.T) {
 	for _, err := os.Stat(ready); err != nil; _, err = os.Stat(ready) {
 		runtime.Gosched()
 	}
+	for r, err := x.Record(ids.ExecID); err == nil && r.Pid == 0; r, err = x.Record(ids.ExecID) {
+		runtime.Gosched() // the process may be quicker than who notes its number
+	}
 
 	hit, err := x.Kill(func(executor.Record) bool { return true }, syscall.SIGTERM, false)
 

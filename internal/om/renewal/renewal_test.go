@@ -330,7 +330,7 @@ func TestTheListenersAnswer(t *testing.T) {
 		t.Error("the answers are left behind")
 	}
 	w.deaf = true
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_, err := w.renewer.Renew(ctx, path(t, web), renewal.Options{Force: true})
 	if err == nil || !strings.Contains(err.Error(), "node n1 does not answer the challenge on port 80") || !strings.Contains(err.Error(), "404") {

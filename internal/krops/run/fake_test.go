@@ -243,7 +243,7 @@ func stories(t *testing.T) []story {
 		list = append(list, story{"bootstrap " + profile, plan.Bootstrap, s, plan.World{}},
 			story{"bootstrap without pivot " + profile, plan.Bootstrap, settings(t, config.VerbBootstrap, profile, "BOOTSTRAP_PIVOT=0"), plan.World{}},
 			story{"bootstrap that keeps kind " + profile, plan.Bootstrap, settings(t, config.VerbBootstrap, profile, "PIVOT_SKIP_DELETE=1"), plan.World{}},
-			story{"bootstrap beside the file of another cluster " + profile, plan.Bootstrap, s, plan.World{}.With("host/mgmt-kubeconfig", plan.Present())},
+			story{"bootstrap beside the file of another cluster " + profile, plan.Bootstrap, settings(t, config.VerbBootstrap, profile), plan.World{}.With("host/mgmt-kubeconfig", plan.Present())},
 			story{"bootstrap again " + profile, plan.Bootstrap, again, plan.World{}.With("host/kind-cluster", plan.Present())})
 		if s.Environment.Teardown.Manual != "" {
 			continue

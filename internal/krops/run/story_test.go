@@ -16,8 +16,6 @@ func TestEveryVerbGetsToItsEndAndThenHasNothingToDo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				own := *c.settings // stories share them
-				c.settings = &own
 				s := &site{truth: c.world, slow: 2}
 				report, _, err := carry(t, t.Context(), c.plan, s)
 				if !fine(err) || !report.Acted {

@@ -113,3 +113,12 @@ func unsafe(r rune) bool {
 	const joiner = '\u200d'
 	return unicode.IsControl(r) || (unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != joiner)
 }
+
+// EscapeLine escapes a line of a log, all but its tabs: they are layout.
+func EscapeLine(line string) string {
+	cells := strings.Split(line, "\t")
+	for i, cell := range cells {
+		cells[i] = Escape(cell)
+	}
+	return strings.Join(cells, "\t")
+}

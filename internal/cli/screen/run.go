@@ -61,7 +61,7 @@ func Run[M Model[M]](ctx context.Context, s *iostreams.Streams, t watch.Terminal
 	}
 	keys, done := make(chan []byte), make(chan struct{})
 	defer close(done)
-	go readKeys(s.In, keys, done)
+	go watch.ReadKeys(s.In, keys, done)
 	return l.run(signals, keys)
 }
 
@@ -296,24 +296,4 @@ func (l *loop[M]) show(urgent bool) error {
 	_, err := io.WriteString(l.streams.Out, text)
 	l.painted = time.Now()
 	return err
-}
-
-// readKeys sends what is typed. It ends with the input, or at the first key after
-// the program: a read cannot be broken off.
-func readKeys(in io.Reader, keys chan<- []byte, done <-chan struct{}) {
-	defer close(keys)
-	for {
-		buffer := make([]byte, 256)
-		n, err := in.Read(buffer)
-		if n > 0 {
-			select {
-			case keys <- buffer[:n]:
-			case <-done:
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
 }

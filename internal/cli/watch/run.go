@@ -52,7 +52,7 @@ func Run(ctx context.Context, s *iostreams.Streams, o Options, source Source) (e
 	if l.keyboard {
 		keys, done := make(chan []byte), make(chan struct{})
 		defer close(done)
-		go readKeys(s.In, keys, done)
+		go ReadKeys(s.In, keys, done)
 		l.keys = keys
 	}
 	return l.run(ctx)
@@ -365,9 +365,9 @@ func (l *loop) leave() error {
 	return err
 }
 
-// readKeys sends what is typed. It ends with the input, or at the first key after
-// the watch: a read cannot be broken off.
-func readKeys(in io.Reader, keys chan<- []byte, done <-chan struct{}) {
+// ReadKeys sends what is typed. It ends with the input, or at the first key after
+// done: a read cannot be broken off.
+func ReadKeys(in io.Reader, keys chan<- []byte, done <-chan struct{}) {
 	defer close(keys)
 	for {
 		buffer := make([]byte, 256)

@@ -70,23 +70,7 @@ func (o *openid) claims() map[string]any {
 
 func (o *openid) sign(t *testing.T, key any, alg jose.SignatureAlgorithm, kid string, claims map[string]any) string {
 	t.Helper()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: jose.JSONWebKey{Key: key, KeyID: kid}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := signed.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
+	return sign(t, alg, jose.JSONWebKey{Key: key, KeyID: kid}, claims)
 }
 
 func TestATokenOfTheProviderIsItsUser(t *testing.T) {

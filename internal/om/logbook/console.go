@@ -104,16 +104,11 @@ func (c *console) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// escape leaves tabs alone: they are layout.
 func (c *console) escape(line string) string {
 	if c.options.Escape == nil {
 		return line
 	}
-	cells := strings.Split(line, "\t")
-	for i, cell := range cells {
-		cells[i] = c.options.Escape(cell)
-	}
-	return strings.Join(cells, "\t")
+	return c.options.Escape(line)
 }
 
 // word is the three letter name of a level, coloured when asked.

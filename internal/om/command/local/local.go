@@ -135,13 +135,13 @@ func (b *Backend) logger(c *verb.Call) *slog.Logger {
 		if c.Debug {
 			level = slog.LevelDebug
 		}
-		handlers = append(handlers, logbook.Console(c.Streams.Err, logbook.ConsoleOptions{Color: c.Streams.Color && c.Streams.ErrTTY, Level: level, Escape: output.Escape}))
+		handlers = append(handlers, logbook.Console(c.Streams.Err, logbook.ConsoleOptions{Color: c.Streams.Color && c.Streams.ErrTTY, Level: level, Escape: output.EscapeLine}))
 	}
 	return slog.New(logbook.Tee(handlers...))
 }
 
 // warner is the logger of what only looks: people are told what goes wrong.
 func (b *Backend) warner() *slog.Logger {
-	console := logbook.Console(b.o.Process.Streams.Err, logbook.ConsoleOptions{Level: slog.LevelWarn, Escape: output.Escape})
+	console := logbook.Console(b.o.Process.Streams.Err, logbook.ConsoleOptions{Level: slog.LevelWarn, Escape: output.EscapeLine})
 	return slog.New(logbook.Tee(b.logger(nil).Handler(), console))
 }

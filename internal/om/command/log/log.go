@@ -226,11 +226,7 @@ func (l *logs) printLine(c *verb.Call, line logbook.Line) error {
 func shown(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {
-		cells := strings.Split(line, "\t")
-		for j, cell := range cells {
-			cells[j] = output.Escape(cell)
-		}
-		lines[i] = strings.Join(cells, "\t")
+		lines[i] = output.EscapeLine(line)
 	}
 	return strings.Join(lines, "\n    ")
 }

@@ -453,6 +453,7 @@ func FuzzRepr(f *testing.F) {
 func FuzzTable(f *testing.F) {
 	f.Add("ID,Name", "web\n\x1b[31mred\x1b[0m,日本語", uint8(20))
 	f.Add("", "", uint8(0))
+	f.Add("\x19", "         ", uint8(9)) // blanks that are broken into nothing
 	f.Fuzz(func(t *testing.T, title, cells string, limit uint8) {
 		s := sample{titles: []string{title, "b"}, limit: int(limit)}
 		for row := range strings.SplitSeq(cells, ";") {

@@ -242,7 +242,7 @@ func (t *table) eachLine(text string, limit int, line func(string)) {
 		text = Plain(text) // colours do not survive being broken
 	}
 	for logical := range strings.SplitSeq(text, "\n") {
-		if width(logical) <= limit || limit <= 0 {
+		if width(logical) <= limit {
 			line(logical)
 			continue
 		}

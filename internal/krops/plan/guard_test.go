@@ -161,7 +161,7 @@ func (x *scene) live() {
 
 // play runs a teardown as package run does, and tells how it ended.
 func (x *scene) play(m mutant) (steps []string, err error) {
-	w, refused := plan.World{}, ""
+	w, refused, forced := plan.World{}, "", ""
 	look := func(facts []plan.Fact) {
 		for _, f := range facts {
 			if !strings.HasPrefix(string(f), "run/") {
@@ -177,6 +177,8 @@ func (x *scene) play(m mutant) (steps []string, err error) {
 			return steps, fmt.Errorf("refused: %s", p.Refusal)
 		case !left && p.Incomplete != "":
 			return steps, fmt.Errorf("incomplete: %s", p.Incomplete)
+		case !left && forced != "":
+			return steps, fmt.Errorf("forced: %s", forced)
 		case !left:
 			return steps, nil
 		case len(s.Asks) > 0:
@@ -193,8 +195,12 @@ func (x *scene) play(m mutant) (steps []string, err error) {
 		if !m.stale {
 			look(s.Grounds())
 		}
-		if again, ok := m.by(x.settings, w).First(); !ok || again.ID != s.ID || again.Verdict != plan.Ready {
+		again, ok := m.by(x.settings, w).First()
+		if !ok || again.ID != s.ID || again.Verdict != plan.Ready {
 			continue
+		}
+		if again.Why != "" { // no success whatever comes of it
+			forced = again.ID + ": " + again.Why
 		}
 		steps = append(steps, s.ID)
 		if s.Kind == plan.Wait {

@@ -177,15 +177,14 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 		q.Filter, q.Limit = []string{filter}, 1
 		go func() {
 			for ev, err := range e.all(reading, q) {
-				if err == nil && ev.Kind == api.Resync {
-					c.Say("%s", lost(ev))
-					continue
-				}
 				select {
 				case found <- outcome{filter, ev, err}:
 				case <-reading.Done():
+					return
 				}
-				return
+				if err != nil || ev.Kind != api.Resync {
+					return
+				}
 			}
 			select {
 			case found <- outcome{filter: filter, err: errors.New("the stream ended before an event matched " + filter)}:
@@ -193,13 +192,18 @@ func (e *events) waitEach(ctx context.Context, c *verb.Call) error {
 			}
 		}()
 	}
-	for range e.query.Filter {
+	for left := len(e.query.Filter); left > 0; {
 		select {
 		case o := <-found:
 			if o.err != nil && ctx.Err() == nil {
 				return hint(o.err)
 			}
+			if o.err == nil && o.event.Kind == api.Resync {
+				c.Say("%s", lost(o.event))
+				continue
+			}
 			if o.err == nil {
+				left--
 				if err := e.print(c, o.event); err != nil {
 					return err
 				}

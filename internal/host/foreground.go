@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"io"
+	"os"
 )
 
 // Terminal is where a command the user talks to reads and writes.
@@ -18,6 +19,9 @@ func Foreground(ctx context.Context, c Cmd, t Terminal) error {
 		return err
 	}
 	cmd := command(ctx, c)
+	if w, ok := t.Out.(interface{ File() *os.File }); ok {
+		t.Out = w.File() // not a pipe that is copied: what outlives the command would keep it waiting
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Out, t.Err
 	if err := cmd.Start(); err != nil {
 		return startError(c, err)

@@ -4,6 +4,7 @@
 //	command returns nil        -> 0
 //	*UsageError, any error     -> 1, printed as "Error: ..."
 //	error with ExitCode() int  -> that code
+//	output that is lost        -> 1, for help and versions too
 //	first SIGINT or SIGTERM    -> the context ends; 130 if the command fails then
 //	second one                 -> 130 at once
 package app

@@ -355,3 +355,46 @@ func TestTheProcessIsPassedDown(t *testing.T) {
 		t.Errorf("%q, %v", &out, err)
 	}
 }
+
+func TestOutputThatIsLostIsAFailure(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full: ", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lost = "Error: the output is not complete: write /dev/stdout: no space left on device\n"
+	for args, want := range map[string]struct {
+		code int
+		errs string
+	}{
+		"--help":      {1, lost},
+		"--version":   {1, "Error: write /dev/stdout: no space left on device\n"},
+		"help node":   {1, lost},
+		"node":        {1, lost},
+		"node list":   {1, lost},
+		"wait --help": {1, lost},
+		"fail none":   {0, ""}, // it has nothing to print
+		"fail code":   {3, "Error: partly done\n"},
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			var errs strings.Builder
+			_, err := host.NewRunner().Run(t.Context(), host.Cmd{
+				Argv:   append([]string{"/bin/sh", "-c", `exec "$0" "$@" >/dev/full`, self}, strings.Fields(args)...),
+				Env:    append(os.Environ(), "APP_TEST_PROGRAM=1"),
+				OnLine: func(_ bool, line string) { errs.WriteString(line + "\n") },
+			})
+
+			code := 0
+			if exit, ok := errors.AsType[*host.ExitError](err); ok {
+				code = exit.Code
+			}
+			if code != want.code || errs.String() != want.errs {
+				t.Errorf("exit code %d, %q, %v", code, errs.String(), err)
+			}
+		})
+	}
+}

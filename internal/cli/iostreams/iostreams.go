@@ -35,6 +35,8 @@ func System(env func(string) string) *Streams {
 	}
 	if s.OutTTY {
 		s.Width = width(env("COLUMNS"))
+	} else {
+		s.Out = &watched{file: os.Stdout} // disks fill up, terminals do not
 	}
 	s.auto = s.OutTTY && env("NO_COLOR") == "" && env("TERM") != "dumb"
 	s.Color = s.auto

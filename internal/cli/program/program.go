@@ -5,6 +5,7 @@
 //	nil                        -> 0
 //	*UsageError, any error     -> 1
 //	error with ExitCode() int  -> that code
+//	output that is lost        -> 1, for help and versions too
 //	first SIGINT or SIGTERM    -> the context ends; 130 if the command fails then
 //	second one                 -> 130 at once
 package program
@@ -51,7 +52,12 @@ func Main(name string, run func(p Process, signals func() context.Context) int) 
 		fmt.Fprintf(os.Stderr, "Error: %s: %v\n", name, err)
 		os.Exit(1)
 	}
-	os.Exit(run(p, sync.OnceValue(listen)))
+	code := run(p, sync.OnceValue(listen))
+	if err := p.Streams.Lost(); err != nil && code == 0 {
+		Report(p.Streams.Err, fmt.Errorf("the output is not complete: %w", err))
+		code = 1
+	}
+	os.Exit(code)
 }
 
 func listen() context.Context {

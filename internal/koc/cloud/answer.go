@@ -24,6 +24,7 @@ type streamed interface{ DecodeFrom(r io.Reader) error }
 
 // answer is an accepted answer whose body was not read yet.
 type answer struct {
+	cloud  *Cloud
 	call   call
 	status int
 	header http.Header
@@ -90,7 +91,9 @@ func (a *answer) rest(w *watched) error {
 	return nil
 }
 
-func (a *answer) undecoded(err error, w *watched) error {
+func (a *answer) undecoded(err error, w *watched) error { return a.cloud.masked(a.unreadable(err, w)) }
+
+func (a *answer) unreadable(err error, w *watched) error {
 	switch {
 	case errors.Is(w.err, errTooLong):
 		return fmt.Errorf("%s: the answer is longer than %d MiB: ask for less, with a filter or --limit", a.name(), w.limit>>20)
@@ -122,7 +125,7 @@ func (a *answer) cut(err error) error {
 	if os.IsTimeout(err) {
 		return fmt.Errorf("%s: the answer was not whole in the time for it (--timeout), what was shown is not all", a.name())
 	}
-	return fmt.Errorf("%s: the answer was interrupted, what was shown is not all: %w", a.name(), err)
+	return a.cloud.masked(fmt.Errorf("%s: the answer was interrupted, what was shown is not all: %w", a.name(), err))
 }
 
 var errTooLong = errors.New("too long")

@@ -35,6 +35,7 @@ func (c *Cloud) current(ctx context.Context) (*Token, error) {
 		return c.token, nil
 	}
 	if t := c.cached(); t != nil {
+		c.secret.add(t.ID)
 		c.token, c.verified = t, false
 		return t, nil
 	}
@@ -361,6 +362,7 @@ func (c *Cloud) issue(ctx context.Context, keystone string, auth object) (*Token
 	if id == "" {
 		return nil, fmt.Errorf("authenticate at %s: the answer has no token in the header X-Subject-Token: is this a Keystone of version 3?", where)
 	}
+	c.secret.add(id)
 	return answer.token(id), nil
 }
 

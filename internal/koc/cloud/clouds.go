@@ -273,6 +273,10 @@ func readTree(name string) (section, error) {
 		return nil, err
 	}
 	found, err := parse(text)
+	if err != nil && strings.Contains(err.Error(), "unknown anchor") {
+		// What is taken for one may be a password.
+		return nil, fmt.Errorf("%s: a value that begins with * is no text: put it in quotes", name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -372,7 +376,7 @@ func (c *Cloud) served(ctx context.Context, address string) (section, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
-	probe := &Cloud{options: c.options, client: &http.Client{Transport: transport, Timeout: time.Minute}}
+	probe := &Cloud{options: c.options, settings: &settings{}, client: &http.Client{Transport: transport, Timeout: time.Minute}}
 	address = strings.TrimRight(address, "/") + "/.well-known/openstack/api"
 	a, err := probe.exchange(ctx, call{service: "profile", method: http.MethodGet, url: address, header: http.Header{"Accept": {"application/json"}}})
 	if err != nil {

@@ -19,8 +19,10 @@ type debug struct {
 	next   http.RoundTripper
 	to     io.Writer
 	pretty bool
-	// secrets are texts that are shown nowhere, as a service may quote them.
-	secrets func() []string
+	// A service may quote what it was sent: mask hides what is secret, and learn
+	// tells of more of it.
+	mask  func(string) string
+	learn func(...string)
 
 	mu sync.Mutex // keeps dumps whole
 }
@@ -36,11 +38,10 @@ func (d *debug) RoundTrip(r *http.Request) (*http.Response, error) {
 			_ = again.Close()
 		}
 	}
-	tokens := r.Header["X-Auth-Token"]
-	d.print("> ", b.String(), tokens)
+	d.print("> ", b.String())
 	response, err := d.next.RoundTrip(r)
 	if err != nil {
-		d.print("< ", "no answer: "+err.Error(), tokens)
+		d.print("< ", "no answer: "+err.Error())
 		return nil, err
 	}
 	b.Reset()
@@ -61,7 +62,8 @@ func (d *debug) RoundTrip(r *http.Request) (*http.Response, error) {
 			io.Closer
 		}{io.MultiReader(bytes.NewReader(head), rest), response.Body}
 	}
-	d.print("< ", b.String(), slices.Concat(tokens, response.Header["X-Subject-Token"]))
+	d.learn(response.Header["X-Subject-Token"]...)
+	d.print("< ", b.String())
 	return response, nil
 }
 
@@ -98,30 +100,9 @@ func (d *debug) body(b *strings.Builder, path string, h http.Header, length int6
 }
 
 // print writes lines that begin with a mark.
-func (d *debug) print(mark, text string, tokens []string) {
-	for _, secret := range slices.Concat(d.secrets(), tokens) {
-		if len(secret) >= shortest {
-			text = strings.ReplaceAll(text, secret, redacted)
-		}
-	}
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+func (d *debug) print(mark, text string) {
+	lines := strings.Split(strings.TrimRight(d.mask(text), "\n"), "\n")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, _ = io.WriteString(d.to, mark+strings.Join(lines, "\n"+mark)+"\n")
-}
-
-// shortest is how long a secret is that can be told from ordinary words.
-const shortest = 6
-
-// secrets are the secret texts of the session that are long enough.
-func (c *Cloud) secrets() []string {
-	var all []string
-	for _, v := range c.settings.values {
-		if v.Secret && len(v.Value) >= shortest {
-			all = append(all, v.Value)
-		}
-	}
-	// The longest first, as one may hold another.
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
-	return all
 }

@@ -23,7 +23,7 @@ func (c *Cloud) explain(f *Fault, s Service, t *Token) error {
 	case http.StatusForbidden:
 		f.hint = t.identity()
 	case http.StatusNotAcceptable:
-		f.hint = s.unacceptable(f)
+		f.hint = c.Mask(s.unacceptable(f))
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package cloud
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"regexp"
@@ -61,11 +62,12 @@ func (a *answer) fault() *Fault {
 	defer a.close()
 	// What can be read of a refusal is enough.
 	body, _ := io.ReadAll(io.LimitReader(a.body, maxFault))
-	f := parseFault(a.status, a.header.Get("Content-Type"), body)
+	mask := a.cloud.Mask
+	f := parseFault(a.status, a.header.Get("Content-Type"), body, mask)
 	f.Service, f.Method, f.URL, f.Header = a.call.service, a.call.method, a.call.url, a.header
 	for _, name := range []string{"X-Openstack-Request-Id", "X-Compute-Request-Id", "X-Request-Id"} {
 		if f.RequestID == "" {
-			f.RequestID = printable(a.header.Get(name))
+			f.RequestID = mask(printable(a.header.Get(name)))
 		}
 	}
 	if wait, ok := retryAfter(a.header.Get("Retry-After")); ok && wait > 0 {
@@ -86,7 +88,9 @@ func (a *answer) fault() *Fault {
 //	placement         {"errors": [{"detail": "…", "code": "…"}]}
 //	key-manager       {"title": "…", "description": "…"}
 //	image, proxies    HTML or plain text
-func parseFault(status int, kind string, body []byte) *Fault {
+//
+// A service may quote what it was sent: mask hides what of it is secret.
+func parseFault(status int, kind string, body []byte, mask func(string) string) *Fault {
 	f := &Fault{Status: status}
 	var document any
 	if json.Unmarshal(body, &document) == nil {
@@ -94,11 +98,12 @@ func parseFault(status int, kind string, body []byte) *Fault {
 	} else if !strings.Contains(kind, "octet-stream") {
 		f.Message = string(body)
 	}
-	if strings.ContainsRune(f.Message, '<') {
-		f.Message = plain(f.Message)
+	f.Message = mask(f.Message) // as it came, since a secret may look like markup
+	if strings.ContainsRune(strings.ReplaceAll(f.Message, redacted, ""), '<') {
+		f.Message = plain(strings.ReplaceAll(f.Message, redacted, html.EscapeString(redacted)))
 	}
-	f.Code = printable(f.Code)
-	f.Message = withoutStatus(printable(f.Message), status)
+	f.Code = mask(printable(f.Code))
+	f.Message = mask(withoutStatus(printable(f.Message), status)) // before it is cut: half a secret is not known again
 	if runes := []rune(f.Message); len(runes) > maxSentence {
 		f.Message = string(runes[:maxSentence]) + "…"
 	}
@@ -202,11 +207,11 @@ func details(v any) string {
 }
 
 // plain is the text of an HTML document.
-func plain(html string) string {
+func plain(document string) string {
 	// Compiled here: most runs meet no HTML, and none meets much of it.
 	hidden := regexp.MustCompile(`(?is)<(head|style|script|title)\b.*?</(head|style|script|title)\s*>|<!--.*?-->`)
 	tags := regexp.MustCompile(`</?[a-zA-Z!][^<>]*>`)
-	text := tags.ReplaceAllString(hidden.ReplaceAllString(html, " "), " ")
+	text := tags.ReplaceAllString(hidden.ReplaceAllString(document, " "), " ")
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ", "&amp;", "&").Replace(text)
 }
 

@@ -42,17 +42,18 @@ func (s *settings) lacks(name string) error {
 func (c *Cloud) unscoped(ctx context.Context, k call) (*Token, error) {
 	a, err := c.exchange(ctx, k)
 	if err != nil {
-		return nil, fmt.Errorf("sign in at %s: %w", k.url, err)
+		return nil, fmt.Errorf("sign in at %s: %w", redactURLs(k.url), err)
 	}
 	defer a.close()
 	var body tokenAnswer
 	if err := a.decode(&body); err != nil {
-		return nil, fmt.Errorf("sign in at %s: %w", k.url, err)
+		return nil, fmt.Errorf("sign in at %s: %w", redactURLs(k.url), err)
 	}
 	id := a.header.Get("X-Subject-Token")
 	if id == "" {
-		return nil, fmt.Errorf("sign in at %s: the answer has no token", k.url)
+		return nil, fmt.Errorf("sign in at %s: the answer has no token", redactURLs(k.url))
 	}
+	c.secret.add(id)
 	return body.token(id), nil
 }
 
@@ -114,7 +115,7 @@ func (c *Cloud) provider(ctx context.Context, setting, member string) (string, e
 	}
 	a, err := c.exchange(ctx, call{service: "identity provider", method: http.MethodGet, url: discovery, header: http.Header{"Accept": {"application/json"}}})
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", discovery, err)
+		return "", fmt.Errorf("read %s: %w", redactURLs(discovery), err)
 	}
 	defer a.close()
 	var document map[string]any
@@ -150,12 +151,17 @@ func (c *Cloud) grant(ctx context.Context, endpoint string, form url.Values, int
 func (c *Cloud) granted(ctx context.Context, endpoint string, form url.Values) (string, error) {
 	var tokens map[string]any
 	if err := c.grant(ctx, endpoint, form, &tokens); err != nil {
-		return "", fmt.Errorf("sign in at %s: %w", endpoint, err)
+		return "", fmt.Errorf("sign in at %s: %w", redactURLs(endpoint), err)
+	}
+	for name, v := range tokens {
+		if text, ok := v.(string); ok && secretParameter(name) {
+			c.secret.add(text)
+		}
 	}
 	kind := or(c.settings.text("access_token_type"), "access_token")
 	token, _ := tokens[kind].(string)
 	if token == "" {
-		return "", fmt.Errorf("sign in at %s: the answer has no %s", endpoint, kind)
+		return "", fmt.Errorf("sign in at %s: the answer has no %s", redactURLs(endpoint), kind)
 	}
 	return token, nil
 }
@@ -179,8 +185,9 @@ func (c *Cloud) device(ctx context.Context, form url.Values) (string, error) {
 		Expires  int    `json:"expires_in"`
 	}
 	if err := c.grant(ctx, begin, form, &started); err != nil {
-		return "", fmt.Errorf("sign in at %s: %w", begin, err)
+		return "", fmt.Errorf("sign in at %s: %w", redactURLs(begin), err)
 	}
+	c.secret.add(started.Code)
 	where := "open " + printable(or(started.Complete, started.URI))
 	if started.Complete == "" {
 		where += " and enter the code " + printable(started.UserCode)

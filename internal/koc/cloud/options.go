@@ -55,7 +55,8 @@ type Cloud struct {
 	verified bool
 	prompted string // password that was typed or read in this run
 
-	known versions
+	known  versions
+	secret secrets
 }
 
 // New is a session that has not begun: it reads no file and sends no request.
@@ -86,6 +87,7 @@ func (c *Cloud) Compat() bool { return c.options.Compat }
 func (c *Cloud) start(ctx context.Context) error {
 	c.begin.Do(func() {
 		if c.settings, c.broken = c.load(ctx); c.broken == nil {
+			c.concealSettings()
 			c.client, c.broken = c.connect()
 		}
 	})

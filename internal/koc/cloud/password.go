@@ -27,6 +27,7 @@ func (c *Cloud) password(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("--os-password-stdin: %w", err)
 		}
 		c.prompted = text
+		c.conceal(text)
 		return text, nil
 	}
 	if p := s.text("password"); p != "" {
@@ -44,6 +45,7 @@ func (c *Cloud) password(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("ask for the password: %w", err)
 	}
 	c.prompted = text
+	c.conceal(text)
 	return text, nil
 }
 

@@ -299,6 +299,7 @@ func (c *Cloud) once(ctx context.Context, k call, body []byte) (*answer, error) 
 	case reader != nil:
 		request.ContentLength = -1
 	}
+	c.sent(request, body)
 	client := c.client
 	if k.still {
 		still := *client
@@ -307,7 +308,7 @@ func (c *Cloud) once(ctx context.Context, k call, body []byte) (*answer, error) 
 	}
 	response, err := client.Do(request) //nolint:bodyclose // the answer owns it
 	if err != nil {
-		return nil, c.unreachable(k, err)
+		return nil, c.masked(c.unreachable(k, err))
 	}
-	return &answer{call: k, status: response.StatusCode, header: response.Header, body: response.Body, limit: c.options.limit}, nil
+	return &answer{cloud: c, call: k, status: response.StatusCode, header: response.Header, body: response.Body, limit: c.options.limit}, nil
 }

@@ -38,7 +38,7 @@ func (c *Cloud) identify(ctx context.Context, k *call, s Service, token *Token) 
 		defer c.mu.Unlock()
 		password, err := c.password(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w", k.url, err)
+			return fmt.Errorf("%s: %w", redactURLs(k.url), err)
 		}
 		r := http.Request{Header: k.header}
 		r.SetBasicAuth(c.settings.text("username"), password)

@@ -37,7 +37,7 @@ func (c *Cloud) connect() (*http.Client, error) {
 		transport = &wary{next: transport, unverified: unverified, warn: c.warn}
 	}
 	if c.on(c.options.Debug, "OS_DEBUG") {
-		transport = &debug{next: transport, to: c.options.Streams.Err, pretty: c.options.Streams.ErrTTY, secrets: c.secrets}
+		transport = &debug{next: transport, to: c.options.Streams.Err, pretty: c.options.Streams.ErrTTY, mask: c.Mask, learn: c.secret.add}
 	}
 	if c.options.Timing {
 		c.timing = &timing{next: transport, to: c.options.Streams.Err}

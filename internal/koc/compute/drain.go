@@ -208,10 +208,10 @@ func (m *hostMover) checkTarget(ctx context.Context) error {
 	return nil
 }
 
-func drained(o noun.Object) drain.Server {
+func (m *hostMover) drained(o noun.Object) drain.Server {
 	return drain.Server{
 		ID: o.Text("id"), Name: o.Text("name"), Host: o.Text("OS-EXT-SRV-ATTR:host"),
-		Status: o.Text("status"), Task: o.Text("OS-EXT-STS:task_state"), Fault: o.Text("fault.message"), RAM: o.Int("flavor.ram"),
+		Status: o.Text("status"), Task: o.Text("OS-EXT-STS:task_state"), Fault: m.c.Cloud.Mask(o.Text("fault.message")), RAM: o.Int("flavor.ram"),
 	}
 }
 
@@ -228,7 +228,7 @@ func (m *hostMover) Servers(ctx context.Context) ([]drain.Server, error) {
 			return nil, err
 		}
 		// Who is no administrator gets the filter ignored, and own servers of all hosts.
-		s := drained(o)
+		s := m.drained(o)
 		if s.Host != m.host {
 			return nil, fmt.Errorf("nova does not tell which servers are on host %q: this takes an administrator", m.host)
 		}
@@ -262,7 +262,7 @@ func (m *hostMover) Look(ctx context.Context, id string) (drain.Server, error) {
 	if noun.IsNotFound(err) {
 		return drain.Server{}, drain.ErrGone
 	}
-	return drained(o), err
+	return m.drained(o), err
 }
 
 // Confirm implements [drain.Cloud].

@@ -288,7 +288,7 @@ func (s *servers) settled(ctx context.Context, o noun.Object, timeout time.Durat
 			case slices.Contains(statuses, status):
 				return status, true, nil
 			case status == "ERROR":
-				return status, false, &noun.Failed{Noun: "server", Ref: name, State: status, Reason: now.Text("fault.message")}
+				return status, false, &noun.Failed{Noun: "server", Ref: name, State: status, Reason: s.c.Cloud.Mask(now.Text("fault.message"))}
 			}
 			return status, false, nil
 		},

@@ -108,6 +108,10 @@ func (s *servers) fields(ctx context.Context, o noun.Object) []render.Field {
 			f.Name = "project_id"
 		case "tags":
 			f.Value = render.ListCell(f.Value)
+		case "fault":
+			if f.Value = s.quoting(f.Value); !s.c.Compat() {
+				f.Value = readable(f.Value)
+			}
 		case "topology":
 			f.Value = render.DictCell(f.Value)
 		case "security_groups":
@@ -128,6 +132,21 @@ func (s *servers) fields(ctx context.Context, o noun.Object) []render.Field {
 	}
 	slices.SortStableFunc(out, compareFields)
 	return out
+}
+
+// quoting is a fault without the secrets that its message may quote.
+func (s *servers) quoting(v any) any {
+	fault, ok := v.(render.Ordered)
+	if !ok {
+		return v
+	}
+	quiet := slices.Clone(fault)
+	for i := range quiet {
+		if text, ok := quiet[i].Value.(string); ok {
+			quiet[i].Value = s.c.Cloud.Mask(text)
+		}
+	}
+	return quiet
 }
 
 // readable gives dictionaries and lists a form for people.

@@ -311,7 +311,7 @@ func (s *servers) remove(ctx context.Context, ref string) error {
 			}
 			status := now.Text("status")
 			if status == "ERROR" && now.Text("OS-EXT-STS:task_state") == "" {
-				return status, false, &noun.Failed{Noun: "server", Ref: ref, State: status, Reason: now.Text("fault.message")}
+				return status, false, &noun.Failed{Noun: "server", Ref: ref, State: status, Reason: s.c.Cloud.Mask(now.Text("fault.message"))}
 			}
 			return status, status == "DELETED" || status == "SOFT_DELETED", nil
 		},

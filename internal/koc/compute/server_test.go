@@ -286,6 +286,11 @@ func TestServerWaits(t *testing.T) {
 				` + get + `{"server":{"status":"ERROR","fault":{"message":"no valid host"}}}`,
 		},
 		{
+			Line: "server rebuild --password hush-hush --wait web1", Err: "hosts say <redacted> for <redacted>",
+			API: `POST compute /servers/server-web1/action {"rebuild":{"imageRef":"image-cirros","adminPass":"hush-hush"}} = 202 {"server":{"id":"server-web1"}}
+				` + get + `{"server":{"status":"ERROR","fault":{"message":"hosts say hush-hush for token-1"}}}`,
+		},
+		{
 			Line: "server shelve --offload --wait web1",
 			API: `POST compute /servers/server-web1/action {"shelve":null} = 202
 				` + get + server1("ACTIVE") + `
@@ -481,6 +486,11 @@ func TestServerReads(t *testing.T) {
 				+------------------------+------------------------------------+`,
 		},
 		{Line: "server show web1 -f value -c flavor -c image", Compat: true, Out: "m1.tiny (2)\ncirros (image-cirros)"},
+		{
+			Line: "server show 11111111-1111-1111-1111-111111111111 -f json -c fault",
+			API:  `GET compute /servers/11111111-1111-1111-1111-111111111111 = {"server":{"id":"server-web1","status":"ERROR","image":"","flavor":{"original_name":"m"},"fault":{"code":500,"message":"token-1 is wrong"}}}`,
+			Out:  "{\n  \"fault\": \"code='500', message='<redacted> is wrong'\"\n}",
+		},
 		{Line: "server show web1 --diagnostics -f value", API: `GET compute /servers/server-web1/diagnostics = {"state":"running","cpu":[{"id":0}]}`},
 		{
 			Line: "server show web1 --topology -f value -c topology", API: `GET compute /servers/server-web1/topology = {"nodes":[],"pagesize_kb":4}`,

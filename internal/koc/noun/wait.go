@@ -130,7 +130,7 @@ func (n Noun) Settled(c *command.Call, id, attr string, want, bad []string) func
 		case contains(want, state):
 			return state, true, nil
 		case contains(bad, state):
-			return state, false, &Failed{Noun: n.Name, Ref: id, State: state, Reason: o.Text("fault.message")}
+			return state, false, &Failed{Noun: n.Name, Ref: id, State: state, Reason: c.Cloud.Mask(o.Text("fault.message"))}
 		default:
 			return state, false, nil
 		}

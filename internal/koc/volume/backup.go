@@ -247,7 +247,7 @@ func restored(ctx context.Context, c *command.Call, o noun.Object) error {
 			status := v.Text("status")
 			switch {
 			case status == "error", status == "error_restoring":
-				return status, false, &noun.Failed{Noun: "volume", Ref: volume, State: status, Reason: b.Text("fail_reason")}
+				return status, false, &noun.Failed{Noun: "volume", Ref: volume, State: status, Reason: c.Cloud.Mask(b.Text("fail_reason"))}
 			case (status == "available" || status == "in-use") && b.Text("status") != "restoring":
 				return status, true, nil
 			default:

@@ -169,7 +169,7 @@ func settle(ctx context.Context, c *command.Call, n noun.Noun, id string, want .
 			case slices.Contains(want, status):
 				return status, true, nil
 			case strings.HasPrefix(status, "error"):
-				return status, false, &noun.Failed{Noun: n.Name, Ref: id, State: status, Reason: o.Text("fail_reason")}
+				return status, false, &noun.Failed{Noun: n.Name, Ref: id, State: status, Reason: c.Cloud.Mask(o.Text("fail_reason"))}
 			default:
 				return status, false, nil
 			}

@@ -284,3 +284,40 @@ func TestWhatIsSaidOfWhatIsDone(t *testing.T) {
 	local := plan.Teardown(settings(t, config.VerbTeardown, "local-host"), w)
 	same(t, find(t, local, "delete-cluster-local-workload").Why, "Cluster 'local-workload' not found – skipping")
 }
+
+func TestWhatIsForcedDoesNotSayThatItStopped(t *testing.T) {
+	t.Parallel()
+	untrue := func(s *config.Settings, w plan.World) string {
+		for _, step := range plan.Teardown(s, w).Steps {
+			for _, text := range []string{step.Why, step.Overdue, step.Cannot, step.Guard} {
+				goesOn := step.BestEffort || step.Forced || step.Tolerated
+				for _, lie := range []string{"intact", "abort", "nothing was touched", "left running"} {
+					// The guard of a step that is forced is never said.
+					if goesOn && strings.Contains(text, lie) && (text != step.Guard || !step.Forced) {
+						return step.ID + ": " + text
+					}
+				}
+			}
+		}
+		return ""
+	}
+	forbidden := plan.List(plan.Answer{Failure: plan.Forbidden})
+	for _, profile := range []string{"aws", "local-host", "local-talos"} {
+		forced := settings(t, config.VerbTeardown, profile, "FORCE_KIND_DELETE=1")
+		for _, host := range []plan.Host{plan.HostKind, plan.HostSelfManaged} {
+			known := controlled(host, inventory(t, profile)...)
+			lost := known
+			lost.Clusters, lost.Providers = forbidden, plan.Unlisted("forbidden")
+			nowhere := lost.With("controller/host", plan.Failed("no connection"))
+			nowhere.Host = plan.HostUnknown
+			for _, w := range []plan.World{{}, known, lost, nowhere, known.With("controller/kustomizations", plan.Failed("timed out"))} {
+				same(t, untrue(forced, w), "")
+			}
+		}
+	}
+	w := plan.World{}.With("controller/host", plan.Failed("no connection"))
+	step := find(t, plan.Teardown(settings(t, config.VerbTeardown, "aws", "FORCE_KIND_DELETE=1"), w), "discover-host")
+	same(t, step.Why, "cannot tell where the CAPI controllers run; FORCE_KIND_DELETE=1 goes on all the same: no connection")
+	step = find(t, plan.Teardown(settings(t, config.VerbTeardown, "aws"), w), "discover-host")
+	same(t, step.Why, "cannot tell where the CAPI controllers run; nothing was touched: no connection")
+}

@@ -161,7 +161,8 @@ func (x *scene) live() {
 
 // play runs a teardown as package run does, and tells how it ended.
 func (x *scene) play(m mutant) (steps []string, err error) {
-	w, refused, forced := plan.World{}, "", ""
+	w, refused, failed := plan.World{}, "", ""
+	done := map[string]int{}
 	look := func(facts []plan.Fact) {
 		for _, f := range facts {
 			if !strings.HasPrefix(string(f), "run/") {
@@ -177,8 +178,8 @@ func (x *scene) play(m mutant) (steps []string, err error) {
 			return steps, fmt.Errorf("refused: %s", p.Refusal)
 		case !left && p.Incomplete != "":
 			return steps, fmt.Errorf("incomplete: %s", p.Incomplete)
-		case !left && forced != "":
-			return steps, fmt.Errorf("forced: %s", forced)
+		case !left && failed != "":
+			return steps, fmt.Errorf("incomplete: %s", failed)
 		case !left:
 			return steps, nil
 		case len(s.Asks) > 0:
@@ -190,6 +191,8 @@ func (x *scene) play(m mutant) (steps []string, err error) {
 			continue
 		case s.Verdict != plan.Ready:
 			return steps, fmt.Errorf("%s is %s: %s", s.ID, s.Verdict, s.Why)
+		case done[s.ID] >= often(s):
+			return steps, fmt.Errorf("%s was done %d times, and something undoes it", s.ID, done[s.ID])
 		}
 		refused = ""
 		if !m.stale {
@@ -199,24 +202,31 @@ func (x *scene) play(m mutant) (steps []string, err error) {
 		if !ok || again.ID != s.ID || again.Verdict != plan.Ready {
 			continue
 		}
-		if again.Why != "" { // no success whatever comes of it
-			forced = again.ID + ": " + again.Why
+		s = again
+		if s.Why != "" { // no success whatever comes of it
+			failed = s.ID + ": " + s.Why
 		}
 		steps = append(steps, s.ID)
+		over := true
 		if s.Kind == plan.Wait {
-			err = x.wait(m, s, &w)
-		} else {
-			err = x.act(s)
+			over, err = x.wait(m, s, &w)
+		} else if err = x.act(s); err == nil {
+			w = w.With("run/acted", plan.Present())
 		}
-		if err == nil {
+		switch {
+		case !over && err == nil: // something else comes first
+		case err == nil:
+			done[s.ID]++
 			for _, f := range s.Gives {
 				if strings.HasPrefix(string(f), "run/") {
 					w = w.With(f, plan.Present())
 				}
 			}
-		} else {
-			if !s.Tolerated && !s.BestEffort {
-				return steps, err
+		case !s.Tolerated && !s.BestEffort:
+			return steps, err
+		default:
+			if !s.Tolerated {
+				failed = s.ID + ": " + err.Error()
 			}
 			w = w.Waive(s.ID, err.Error())
 			for _, f := range s.Gives {
@@ -231,21 +241,30 @@ func (x *scene) play(m mutant) (steps []string, err error) {
 	return steps, fmt.Errorf("no end in sight after %v", steps)
 }
 
-// wait looks a few times, and does nothing else.
-func (x *scene) wait(m mutant, s plan.Step, w *plan.World) error {
+// often is how many times a run does a step.
+func often(s plan.Step) int {
+	if s.Kind == plan.Wait || slices.ContainsFunc(s.Gives, func(f plan.Fact) bool { return strings.HasPrefix(string(f), "deleting/") }) {
+		return 10
+	}
+	return 1
+}
+
+// wait looks a few times, and does nothing else. It is not over when something
+// else comes first.
+func (x *scene) wait(m mutant, s plan.Step, w *plan.World) (over bool, err error) {
 	for range 3 {
 		x.live()
 		for _, f := range s.Takes {
 			*w = x.ask(m, *w, f)
 		}
 		if now, ok := m.by(x.settings, *w).Step(s.ID); !ok || now.Verdict == plan.Done {
-			return nil
+			return true, nil
 		}
 		if first, ok := m.by(x.settings, *w).First(); !ok || first.ID != s.ID || first.Verdict != plan.Ready {
-			return nil
+			return false, nil
 		}
 	}
-	return fmt.Errorf("%s: %s", s.ID, s.Overdue)
+	return false, fmt.Errorf("%s: %s", s.ID, s.Overdue)
 }
 
 // cast draws a scene.

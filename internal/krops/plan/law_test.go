@@ -25,12 +25,12 @@ func do(w plan.World, s plan.Step) plan.World { return w.After(s) }
 func drive(by planner, act doer, s *config.Settings, w plan.World, stop int) (steps []plan.Step, end plan.World, err error) {
 	for range 200 {
 		p := by(s, w)
-		next, ok := p.Next()
-		if !ok {
-			if left := p.Left(); len(left) > 0 && !slices.ContainsFunc(left, func(s plan.Step) bool { return s.BestEffort }) {
-				return steps, w, fmt.Errorf("stuck at %s: %s, %s", left[0].ID, left[0].Verdict, left[0].Why)
-			}
+		next, left := p.First()
+		if !left {
 			return steps, w, nil
+		}
+		if next.Verdict != plan.Ready {
+			return steps, w, fmt.Errorf("stuck at %s: %s, %s", next.ID, next.Verdict, next.Why)
 		}
 		if err := permitted(next, w); err != nil {
 			return steps, w, err

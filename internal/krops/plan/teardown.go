@@ -161,7 +161,7 @@ func (t *teardown) inventory() []Fact {
 func (t *teardown) workload(ns, name string) {
 	there := cluster(ns, name)
 	const left = "; leaving the management cluster intact"
-	cannot := "cannot confirm the state of CAPD workload cluster '" + name + "'" + left + " (re-run once the query works)"
+	cannot := t.stops("", "cannot confirm the state of CAPD workload cluster '"+name+"'", left+" (re-run once the query works)")
 	t.add(Step{
 		ID: "delete-cluster-" + name, Kind: Delete, Title: "Deleting CAPD workload cluster '" + name + "'...",
 		Needs: []Fact{there}, Gives: []Fact{Fact("deleting/" + ns + "/" + name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete,
@@ -178,7 +178,7 @@ func (t *teardown) workload(ns, name string) {
 		Takes: []Fact{there}, Moot: []Fact{there}, Deadline: workloadBudget, Every: workloadEvery, BestEffort: t.ForceKindDelete,
 		Success: deleted, Already: already,
 		Cannot:  cannot,
-		Overdue: "CAPD workload cluster '" + name + "' did not finish deleting within " + seconds(workloadBudget) + left,
+		Overdue: t.stops("", "CAPD workload cluster '"+name+"' did not finish deleting within "+seconds(workloadBudget), left),
 	})
 }
 
@@ -214,8 +214,8 @@ func (t *teardown) everyCluster() {
 		waits:   "every Cluster to be gone, which releases the Hardware to the pool",
 		none:    "No CAPI clusters found; nothing to release",
 		gone:    "All CAPI clusters deleted; Hardware released to the pool",
-		cannot:  "cannot list the CAPI Clusters; the Hardware is not released and the management cluster was left intact",
-		overdue: "the CAPI clusters did not finish deleting; the Hardware is not released and the management cluster was left intact",
+		cannot:  t.stops("", "cannot list the CAPI Clusters; the Hardware is not released", " and the management cluster was left intact"),
+		overdue: t.stops("", "the CAPI clusters did not finish deleting; the Hardware is not released", " and the management cluster was left intact"),
 	})
 	t.host([]Fact{allClusters})
 }
@@ -226,9 +226,24 @@ func (t *teardown) discover() {
 	t.add(Step{
 		ID: "discover-host", Kind: Check, Title: "Looking for the controller host...", Needs: []Fact{hostFound}, Gives: []Fact{"run/discovered"}, EachRun: true,
 		Detail: []string{t.KindContext + ", else " + t.MgmtKubeconfig}, BestEffort: t.ForceKindDelete,
-		Cannot: "cannot tell where the CAPI controllers run; nothing was touched",
+		Cannot: t.stops("", "cannot tell where the CAPI controllers run", "; nothing was touched"),
 	})
 }
+
+const aborted = "teardown aborted: "
+
+// words is what is said of something that ends a teardown, and what is said of it
+// when the teardown is forced to go on.
+func (t *teardown) words(ends, forced string) string {
+	if t.ForceKindDelete {
+		return forced + "; FORCE_KIND_DELETE=1 goes on all the same"
+	}
+	return ends
+}
+
+// stops are the words for something that ends a teardown, with what is only true
+// if it does end.
+func (t *teardown) stops(begin, what, end string) string { return t.words(begin+what+end, what) }
 
 // reachable tells whether there is a host of controllers, or may be.
 func (t *teardown) reachable() bool {
@@ -240,7 +255,7 @@ func (t *teardown) suspend() {
 	t.add(Step{
 		ID: "suspend-flux", Kind: Change, Title: "Suspending Flux Kustomizations to prevent re-reconciliation...",
 		Needs: []Fact{hostFound}, Gives: []Fact{"run/flux-suspended"}, Moot: []Fact{"controller/kustomizations"}, EachRun: true, BestEffort: t.ForceKindDelete,
-		Cannot:  "cannot list the Flux Kustomizations; aborting before any deletion",
+		Cannot:  t.stops("", "cannot list the Flux Kustomizations", "; aborting before any deletion"),
 		Already: "No Flux Kustomizations found – skipping suspension", Success: "Flux Kustomizations suspended",
 	})
 }
@@ -379,8 +394,8 @@ func (t *teardown) everything() []Fact {
 		waits:   "every workload Cluster to be gone",
 		none:    "No CAPI workload clusters found – skipping cluster deletion",
 		gone:    "All CAPI workload clusters deleted",
-		cannot:  "teardown aborted: cannot list the CAPI Clusters; the management cluster and its controllers have been left intact",
-		overdue: "teardown aborted: CAPI workload clusters did not finish deleting; the management cluster and its controllers have been left intact",
+		cannot:  t.stops(aborted, "cannot list the CAPI Clusters", "; the management cluster and its controllers have been left intact"),
+		overdue: t.stops(aborted, "CAPI workload clusters did not finish deleting", "; the management cluster and its controllers have been left intact"),
 	})
 	if !t.onKind() {
 		return []Fact{others}
@@ -394,12 +409,12 @@ func (t *teardown) management(name string, others Fact) {
 	there := clusterFact + Fact(name)
 	t.add(Step{
 		ID: "delete-management", Kind: Delete, Title: "Deleting Cluster " + name + "...", Detail: []string{"once the workload clusters are gone, when its controllers run on kind"},
-		Needs: []Fact{hostFound, there}, Clear: []Fact{others}, Gives: []Fact{"deleting/" + Fact(name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete, Guard: guard,
+		Needs: []Fact{hostFound, there}, Clear: []Fact{others}, Gives: []Fact{"deleting/" + Fact(name)}, Moot: []Fact{there}, BestEffort: t.ForceKindDelete, Guard: t.words(guard, "Cluster "+name+" is not deleted"),
 	})
 	t.add(Step{
 		ID: "wait-management", Kind: Wait, Title: "Waiting until the management cluster is deleted...", Waits: "Cluster " + name + " to be gone",
 		Takes: []Fact{there}, Moot: []Fact{there}, Deadline: time.Duration(t.ClusterTimeout) * time.Second, Every: clustersEvery, BestEffort: t.ForceKindDelete,
-		Overdue: "teardown aborted: Cluster " + name + " did not finish deleting; its controllers have been left intact",
+		Overdue: t.stops(aborted, "Cluster "+name+" did not finish deleting", "; its controllers have been left intact"),
 	})
 }
 
@@ -475,7 +490,7 @@ func (t *teardown) providers(gone []Fact) {
 	t.add(Step{
 		ID: "delete-providers", Kind: Delete, Title: "Deleting CAPI providers...", Detail: []string{"addon, controlplane, bootstrap, infrastructure, core"},
 		Needs: []Fact{hostFound}, Clear: gone, Gives: []Fact{"run/providers-deleted"}, Moot: []Fact{allProviders}, EachRun: true, Forced: t.ForceKindDelete,
-		BestEffort: t.ForceKindDelete, Cannot: "teardown aborted", Already: "CAPI Operator CRDs not present – skipping provider deletion",
+		BestEffort: t.ForceKindDelete, Cannot: t.words("teardown aborted", "the CAPI providers are not deleted"), Already: "CAPI Operator CRDs not present – skipping provider deletion",
 	})
 	removed := "All CAPI providers removed"
 	already := ""
@@ -485,7 +500,7 @@ func (t *teardown) providers(gone []Fact) {
 	t.add(Step{
 		ID: "wait-providers", Kind: Wait, Title: "Waiting until the CAPI providers are deleted...", Waits: "no provider to be left",
 		Takes: []Fact{allProviders}, Moot: []Fact{allProviders}, Deadline: time.Duration(t.ProviderTimeout) * time.Second, Every: providersEvery, Tolerated: true,
-		BestEffort: t.ForceKindDelete, Success: removed, Already: already, Cannot: "teardown aborted",
+		BestEffort: t.ForceKindDelete, Success: removed, Already: already, Cannot: t.words("teardown aborted", "the CAPI providers are not deleted"),
 		Overdue: "CAPI providers did not finish deleting within " + seconds(time.Duration(t.ProviderTimeout)*time.Second) + " – continuing",
 	})
 	b := t.File.Bootstrap

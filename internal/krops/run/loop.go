@@ -346,14 +346,16 @@ func (r *runner) act(ctx context.Context, s plan.Step) error {
 		return err
 	}
 	p := r.Plan(r.world)
-	if again, left := p.First(); !left || again.ID != s.ID || again.Verdict != plan.Ready || len(again.Asks) > 0 {
+	now, left := p.First()
+	if !left || now.ID != s.ID || now.Verdict != plan.Ready || len(now.Asks) > 0 {
 		return nil
 	}
+	s = now // what it was before may have been forced, and is not any more
 	r.begin(s)
-	if again, _ := p.First(); again.Why != "" {
+	if s.Why != "" {
 		// It is forced past its guard, which is no success whatever comes of it.
-		r.warn(s, again.Why)
-		r.failed = append(r.failed, s.ID+": "+again.Why)
+		r.warn(s, s.Why)
+		r.failed = append(r.failed, s.ID+": "+s.Why)
 	}
 	err := r.do(ctx, s)
 	r.idle, r.asked = 0, ""

@@ -323,6 +323,27 @@ func TestForceGoesOnAndIsNoSuccess(t *testing.T) {
 	})
 }
 
+// A listing that came back right before the act is what counts.
+func TestWhatNeedsNoForceIsASuccess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := tearing(t, "local-host", "FORCE_KIND_DELETE=1")
+		s := &site{truth: controlled(plan.HostKind), lies: map[plan.Fact]plan.Presence{}}
+		silent := func(f plan.Fact) bool { return strings.HasPrefix(string(f), "cluster") }
+		kind := 0
+		s.asked = func(f plan.Fact) {
+			if f == "host/kind-cluster" {
+				kind++
+			}
+			if delete(s.lies, f); silent(f) && kind == 0 {
+				s.lies[f] = plan.Failed("no connection")
+			}
+		}
+		_, heard, err := carry(t, t.Context(), c.plan, s)
+		same(t, err, nil, slices.Contains(s.steps, "delete-kind"), true, slices.ContainsFunc(heard.of(run.Warning), func(w string) bool { return strings.Contains(w, "forced") }), false)
+	})
+}
+
 func TestAnInterruptionTellsWhereItWas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

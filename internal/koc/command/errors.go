@@ -37,6 +37,13 @@ func rejected(upstream, format string, a ...any) *UsageError {
 	return &UsageError{Message: fmt.Sprintf(format, a...), Upstream: upstream}
 }
 
+// Undone is an interruption whose error says what became of what was begun.
+func Undone(err error) error { return &undone{err} }
+
+type undone struct{ error }
+
+func (e *undone) Unwrap() error { return e.error }
+
 // nearest returns up to three of the names that are close to what was typed.
 func nearest(typed string, names []string) []string {
 	type guess struct {

@@ -309,12 +309,13 @@ func (r *invocation) report(err error) int {
 	}
 	w := r.out.Err
 	var wrong *UsageError
+	var known *undone
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		return brokenPipe
 	case errors.Is(err, context.Canceled) && r.signals().Err() != nil:
 		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
-		if r.session != nil && r.session.Wrote() {
+		if r.session != nil && r.session.Wrote() && !errors.As(err, &known) {
 			text += " (the server-side operation may still be running)"
 		}
 		_, _ = fmt.Fprintf(w, "%s: %s\n", r.Name, text)

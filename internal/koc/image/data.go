@@ -111,6 +111,9 @@ func openFile(name string) (*source, error) {
 	return &source{Reader: f, file: f, size: info.Size(), name: name}, nil
 }
 
+// errImporting is the interruption of an import that may have begun.
+var errImporting = errors.New("import")
+
 // upload sends the data to an image that was created.
 func (s *source) upload(ctx context.Context, c *command.Call, o noun.Object) error {
 	id := o.Text("id")
@@ -118,7 +121,13 @@ func (s *source) upload(ctx context.Context, c *command.Call, o noun.Object) err
 		if err := s.put(ctx, c, "/images/"+id+"/stage"); err != nil {
 			return err
 		}
-		return imported(ctx, c, id, noun.Object{{Name: "method", Value: render.Ordered{{Name: "name", Value: "glance-direct"}}}}, nil)
+		if err := imported(ctx, c, id, noun.Object{{Name: "method", Value: render.Ordered{{Name: "name", Value: "glance-direct"}}}}, nil); err != nil {
+			if ctx.Err() != nil {
+				return fmt.Errorf("%w of the image %s: %w", errImporting, id, err)
+			}
+			return err
+		}
+		return nil
 	}
 	return s.put(ctx, c, "/images/"+id+"/file")
 }

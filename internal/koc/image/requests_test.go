@@ -91,6 +91,36 @@ func TestCommandsSendWhatTheyShould(t *testing.T) {
 			Line: "image create new --file " + file, API: "POST image /images {\"name\":\"new\",\"container_format\":\"bare\",\"disk_format\":\"raw\"}\n= {\"id\":\"n1\"}\nPUT image /images/n1/file *\n= 413 {\"message\":\"too big\"}",
 			Err: "the image n1 was created, but not its data",
 		},
+		{ // interrupted while the data goes up
+			Line: "image create new --file " + file, API: "POST image /images *\n= {\"id\":\"n1\"}\nPUT image /images/n1/file *\n^C\nDELETE image /images/n1",
+			Err: "upload context canceled: the image n1, which had no data, was deleted",
+		},
+		{ // and while it is staged
+			Line: "image create new --import --file " + file, API: "POST image /images *\n= {\"id\":\"n1\"}\nPUT image /images/n1/stage *\n^C\nDELETE image /images/n1\n= 404 {}",
+			Err: "upload context canceled: the image n1, which had no data, was deleted",
+		},
+		{ // before the id is known
+			Line: "image create new --file " + file, API: "POST image /images *\n^C\n= {\"id\":\"n1\"}\nDELETE image /images/n1",
+			Err: "upload context canceled: the image n1, which had no data, was deleted",
+		},
+		{ // which it never is
+			Line: "image create new --file " + file, API: "POST image /images *\n^C", Err: "context canceled",
+		},
+		{ // without anything to upload the image is as it should be
+			Line: "image create new", API: "POST image /images *\n^C", Err: "context canceled",
+		},
+		{ // nor does it wait for ever for the end of the image
+			Line: "image create new --file " + file, API: "POST image /images *\n= {\"id\":\"n1\"}\nPUT image /images/n1/file *\n^C\nDELETE image /images/n1\n^C",
+			Err: "could not be deleted: ",
+		},
+		{
+			Line: "image create new --protected --file " + file, API: "POST image /images *\n= {\"id\":\"n1\"}\nPUT image /images/n1/file *\n^C\nDELETE image /images/n1\n= 403 {\"message\":\"it is protected\"}",
+			Err: "it is protected (403, request req-test); user admin has the roles admin in project admin: remove it with 'image set --unprotected n1' and 'image delete n1'",
+		},
+		{ // what is imported goes on
+			Line: "image create new --import --file " + file, API: "POST image /images *\n= {\"id\":\"n1\"}\nPUT image /images/n1/stage *\n= 204\nPOST image /images/n1/import *\n^C",
+			Err: "import of the image n1: ",
+		},
 		{Line: "image create new --location http://x", Err: "first image API"},
 		{Line: "image create new --sign-key-path k --file " + file, Err: "go together"},
 		{Line: "image create new --sign-key-path k --sign-cert-id c", Err: "needs --file"},

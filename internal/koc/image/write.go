@@ -2,11 +2,13 @@ package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
@@ -128,13 +130,25 @@ func create(ctx context.Context, c *command.Call) error {
 			return err
 		}
 	}
-	o, err := images().Send(ctx, c, cloud.Request{Method: http.MethodPost, Path: "/images", Body: body})
+	begun := ctx
+	if data != nil {
+		// What is interrupted here is an image without data: its id must be known.
+		var cancel func()
+		begun, cancel = outlasting(ctx, 5*time.Second)
+		defer cancel()
+	}
+	o, err := images().Send(begun, c, cloud.Request{Method: http.MethodPost, Path: "/images", Body: body})
 	if err != nil {
 		return err
 	}
 	id := o.Text("id")
 	if data != nil {
-		if err := data.upload(ctx, c, o); err != nil {
+		switch err := data.upload(ctx, c, o); {
+		case errors.Is(err, errImporting):
+			return err
+		case err != nil && ctx.Err() != nil:
+			return discard(ctx, c, id)
+		case err != nil:
 			return fmt.Errorf("the image %s was created, but not its data: %w: upload again with \"image stage\" and \"image import\", or delete it", id, err)
 		}
 		if o, err = images().Get(ctx, c, id); err != nil {
@@ -142,6 +156,40 @@ func create(ctx context.Context, c *command.Call) error {
 		}
 	}
 	return c.Show(noun.ImageFields(o, false))
+}
+
+// outlasting is a context that ends some time after another one does.
+func outlasting(ctx context.Context, d time.Duration) (context.Context, func()) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(d, cancel)
+		context.AfterFunc(longer, func() { late.Stop() })
+	})
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
+// discard deletes an image whose upload was interrupted.
+func discard(interrupted context.Context, c *command.Call, id string) error {
+	if !c.Compat() {
+		c.Notef("koc: interrupted: the image %s has no data, and is deleted\n", id) // for who does not wait
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(interrupted), 10*time.Second)
+	defer cancel()
+	service, err := c.Cloud.Service(ctx, "image")
+	if err == nil {
+		err = service.Do(ctx, cloud.Request{Method: http.MethodDelete, Path: "/images/" + url.PathEscape(id), Once: true})
+	}
+	if err != nil && !noun.IsNotFound(err) {
+		remedy := "'image delete " + id + "'"
+		if c.Is("protected") {
+			remedy = "'image set --unprotected " + id + "' and " + remedy
+		}
+		return command.Undone(fmt.Errorf("upload %w: the image %s was created, has no data and could not be deleted: %w: remove it with %s", interrupted.Err(), id, err, remedy))
+	}
+	return command.Undone(fmt.Errorf("upload %w: the image %s, which had no data, was deleted", interrupted.Err(), id))
 }
 
 // createFromVolume lets the block storage service upload a volume.

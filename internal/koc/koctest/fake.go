@@ -54,6 +54,9 @@ type exchange struct {
 	status  int
 	answer  string
 	done    bool
+
+	interrupts bool // the run, before the answer
+	never      bool // there is no answer
 }
 
 // Fake is the fake cloud: the transport of a session.
@@ -61,6 +64,8 @@ type Fake struct {
 	t      *testing.T
 	stock  []Stock
 	answer func(path string) string // to each GET, or nil
+	// interrupt ends the context of the run.
+	interrupt func()
 
 	mu     sync.Mutex // guards what follows
 	script []*exchange
@@ -93,8 +98,11 @@ func parse(t *testing.T, script string) []*exchange {
 		case "H":
 			name, value, _ := strings.Cut(rest, ": ")
 			all[len(all)-1].header.Set(name, value)
+		case "^C":
+			all[len(all)-1].interrupts, all[len(all)-1].never = true, true
 		case "=":
 			e := all[len(all)-1]
+			e.never = false
 			e.status = http.StatusOK
 			if code, body, _ := strings.Cut(rest, " "); len(code) == 3 && strings.Trim(code, "0123456789") == "" {
 				e.status, _ = strconv.Atoi(code)
@@ -125,6 +133,10 @@ func (f *Fake) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 	}
 	status, answer, header := f.serve(r, body)
+	if status == 0 {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	header.Set("Content-Type", "application/json")
 	header.Set("X-Openstack-Request-Id", "req-test")
 	return &http.Response{
@@ -142,6 +154,12 @@ func (f *Fake) serve(r *http.Request, body []byte) (int, string, http.Header) {
 		}
 	}
 	if e := f.take(r, service, path, body); e != nil {
+		if e.interrupts {
+			f.interrupt()
+		}
+		if e.never {
+			return 0, "", nil
+		}
 		return e.status, e.answer, http.Header{}
 	}
 	switch {

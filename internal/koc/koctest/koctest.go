@@ -14,6 +14,8 @@
 //	METHOD SERVICE PATH[?QUERY] [BODY]   a request; the body is JSON, in any order of names, or * for any
 //	H NAME: VALUE                        a header it must have
 //	= [STATUS] [BODY]                    the answer
+//	^C                                   the run is interrupted before the answer, which
+//	                                     never comes when there is none
 //
 // The text of a line may go on in the next ones, as long as they do not begin so.
 // Without an answer, a DELETE is answered with 204, a write with what it sent (a
@@ -98,9 +100,12 @@ func Run(t *testing.T, entries []command.Entry, stock []Stock, k Case) (out stri
 	streams, in, printed, notes := iostreams.Test()
 	in.WriteString(k.Stdin)
 	fake := newFake(t, k.API, stock)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	fake.interrupt = cancel
 	c, err := Call(entries, k, streams, fake)
 	if err == nil {
-		err = c.run(t.Context())
+		err = c.run(ctx)
 	}
 	fake.finish()
 	if notes.Len() > 0 {

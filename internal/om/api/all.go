@@ -9,8 +9,8 @@ func All() []Endpoint {
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
 
 		GetNodeCapabilities, GetNodeSystemDisk, GetNodeSystemGroup, GetNodeSystemHardware, GetNodeSystemIPAddress, GetNodeSystemPackage,
-		GetNodeSystemProperty, GetNodeSystemSANInitiator, GetNodeSystemSANPath, GetNodeSystemUser,
-		PostNodeActionPushAsset, PostNodeActionPushDisk, PostNodeActionPushPkg, PostNodeActionScanCapabilities, PostNodeActionSysreport,
+		GetNodeSystemProperty, GetNodeSystemSANInitiator, GetNodeSystemSANPath, GetNodeSystemUser, GetNodeSystemCheck,
+		PostNodeActionPushAsset, PostNodeActionPushDisk, PostNodeActionPushPkg, PostNodeActionScanCapabilities, PostNodeActionSysreport, PostNodeActionChecks,
 		GetNodes, GetNodesInfo, GetNodePing, GetNodeDrivers, GetNodeSchedule,
 		GetNodeConfig, PatchNodeConfig, GetNodeConfigFile, PutNodeConfigFile, GetNodeConfigKeywords, GetNodeConfigAlerts,
 		PostPeerActionFreeze, PostPeerActionUnfreeze, PostPeerActionDrain, PostPeerActionAbort, PostNodeActionClear,
@@ -33,6 +33,6 @@ func All() []Endpoint {
 		PostInstanceActionStart, PostInstanceActionStop, PostInstanceActionRestart, PostInstanceActionShutdown, PostInstanceActionBoot,
 		PostInstanceActionStartStandby, PostInstanceActionProvision, PostInstanceActionUnprovision, PostInstanceActionRun,
 		PostInstanceActionFreeze, PostInstanceActionUnfreeze, PostInstanceActionDelete, PostInstanceActionStatus, PostInstanceActionInfo, PostInstanceActionPushResourceInfo,
-		PostInstanceProgress, PostInstanceStatus, PostInstanceInstalled,
+		PostInstanceProgress, PostInstanceStatus, PostInstanceInstalled, PostInstanceActionKeyInstall,
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
 )
 
 // Checks are the measures of the health of a node.
@@ -16,13 +18,23 @@ type Checks struct {
 	Checks []Check   `json:"checks"`
 }
 
-// Check is one measure.
-type Check struct {
-	Driver string `json:"driver"` // what was looked at: fs_u, fs_i, eth, lag, md, mem, swap
-	Path   string `json:"path"`   // which one: a mount point, an interface
-	Name   string `json:"name"`   // which measure of it
-	Value  int64  `json:"value"`
-	Unit   string `json:"unit"`
+// Check is one measure, of a driver among fs_u, fs_i, eth, lag, md, mem and swap.
+type Check = api.Check
+
+// CheckItems are the measures of a node, as the API gives them.
+func CheckItems(c Checks) []api.CheckItem {
+	return items(c.Checks, func(k Check) api.CheckItem {
+		return api.CheckItem{Kind: "CheckItem", Meta: api.NodeMeta{Node: c.Node}, Data: k}
+	})
+}
+
+// LastChecks are the last measures, made when there are none.
+func (n Node) LastChecks() (c Checks, err error) {
+	if there, err := n.last(ReportChecks, &c); there || err != nil {
+		return c, err
+	}
+	c = n.Check()
+	return c, n.Keep(ReportChecks, c)
 }
 
 // Check measures the health of the node.

@@ -87,8 +87,8 @@ func Verbs() []verb.Verb {
 		},
 		{
 			Path: "key install", Also: []string{"install"},
-			Short:   "Lay keys down again as files, on this node",
-			Long:    "Lay down again the files that install lines made from these keys, in the instances of this node that have them. The daemon does so by itself when a key changes.",
+			Short:   "Lay keys down again as files",
+			Long:    "Lay down again the files that install lines made from these keys, in the instances that have them. The daemon does so by itself when a key changes.",
 			Example: "om ns1/sec/web key install --name fullpem",
 			New:     verb.Needs(func(in Installer) verb.Runner { return &install{installer: in} }),
 		},

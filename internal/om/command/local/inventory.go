@@ -85,15 +85,14 @@ func (b *Backend) Sysreport(ctx context.Context, node string, force bool) ([]cmd
 	return changes, r, nil
 }
 
-// Checks implements node.Checker.
-func (b *Backend) Checks(context.Context) ([]cmdnode.Check, any, error) {
+// Checks implements node.Inspector.
+func (b *Backend) Checks(ctx context.Context, node string) ([]api.CheckItem, any, error) {
+	if !b.mine(node) {
+		return b.Backend.Checks(ctx, node)
+	}
 	n := b.inspect()
 	report := n.Check()
-	rows := make([]cmdnode.Check, len(report.Checks))
-	for i, c := range report.Checks {
-		rows[i] = cmdnode.Check{Node: report.Node, Driver: c.Driver, Path: c.Path, Name: c.Name, Value: c.Value, Unit: c.Unit}
-	}
-	return rows, report, n.Keep(inventory.ReportChecks, report)
+	return inventory.CheckItems(report), report, n.Keep(inventory.ReportChecks, report)
 }
 
 // ScanCapabilities implements node.Inspector.
@@ -143,7 +142,4 @@ func (b *Backend) PRKey(ctx context.Context, node string) (string, error) {
 	return key, err
 }
 
-var (
-	_ cmdnode.Inspector = (*Backend)(nil)
-	_ cmdnode.Checker   = (*Backend)(nil)
-)
+var _ cmdnode.Inspector = (*Backend)(nil)

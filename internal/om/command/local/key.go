@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/command/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/command/key"
 	"github.com/holdfast-ops/holdfast/internal/om/command/remote"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
@@ -93,11 +94,19 @@ func (b *Backend) EditFile(ctx context.Context, c *verb.Call, name string) error
 }
 
 // InstallKeys implements key.Installer.
-func (b *Backend) InstallKeys(ctx context.Context, c *verb.Call, p object.Path, pattern string) ([]object.Path, error) {
+func (b *Backend) InstallKeys(ctx context.Context, c *verb.Call, p object.Path, pattern, nodes string) ([]key.Installed, error) {
+	if nodes != "" && !b.isHere(nodes) {
+		return b.Backend.InstallKeys(ctx, c, p, pattern, nodes)
+	}
 	if _, err := b.data().Keys(p); err != nil {
 		return nil, err
 	}
-	return b.engine(c).Reinstall(ctx, p, pattern, instance.Request{})
+	instances, err := b.engine(c).Reinstall(ctx, p, pattern, instance.Request{})
+	installed := make([]key.Installed, len(instances))
+	for i, in := range instances {
+		installed[i] = key.Installed{Object: p.String(), Instance: in.String(), Node: b.NodeName()}
+	}
+	return installed, err
 }
 
 // RotateSecret implements cluster.Rotator.

@@ -22,25 +22,12 @@ type Inspector interface {
 	PushPkg(ctx context.Context, node string, dry bool) (items []api.PackageItem, report any, err error)
 	// Sysreport reports what changed in the configuration of a node.
 	Sysreport(ctx context.Context, node string, force bool) (changes []Change, report any, err error)
+	// Checks measures the health of a node.
+	Checks(ctx context.Context, node string) (items []api.CheckItem, report any, err error)
 	ScanCapabilities(ctx context.Context, node string) error
 	Capabilities(ctx context.Context, node string) ([]api.CapabilityItem, error)
 	// PRKey is the key of the node in SCSI persistent reservations.
 	PRKey(ctx context.Context, node string) (string, error)
-}
-
-// Checker measures the health of this node.
-type Checker interface {
-	Checks(ctx context.Context) ([]Check, any, error)
-}
-
-// Check is a measure of the health of a node.
-type Check struct {
-	Node   string `json:"node"`
-	Driver string `json:"driver"`
-	Path   string `json:"path"`
-	Name   string `json:"name"`
-	Value  int64  `json:"value"`
-	Unit   string `json:"unit"`
 }
 
 // Change is a tracked file or command, and what happened to it.
@@ -88,7 +75,7 @@ func inventories() []verb.Verb {
 		{
 			Path: "checks", Aliases: []string{"check"}, Group: group, Short: "Measure the health of the node",
 			Long: "Measure how full filesystems, memory and swap are, and the state of links, bonds and arrays.",
-			New:  verb.Does(checks),
+			New:  onNodes(checks),
 		},
 		{
 			Path: "capabilities list", Aliases: []string{"ls"}, Group: group, Short: "List what the node can do",
@@ -121,6 +108,18 @@ func inventories() []verb.Verb {
 			}),
 		},
 	}
+}
+
+// checks measures the health of nodes.
+func checks(ctx context.Context, i Inspector, c *verb.Call, nodes []string) error {
+	return reported(c, nodes, func(node string) ([]api.CheckItem, any, error) { return i.Checks(ctx, node) }, []output.Column[api.CheckItem]{
+		{Name: "NODE", Value: func(k api.CheckItem) any { return k.Meta.Node }},
+		{Name: "DRIVER", Value: func(k api.CheckItem) any { return k.Data.Driver }},
+		{Name: "PATH", Value: func(k api.CheckItem) any { return k.Data.Path }},
+		{Name: "NAME", Value: func(k api.CheckItem) any { return k.Data.Name }},
+		{Name: "VALUE", Value: func(k api.CheckItem) any { return k.Data.Value }},
+		{Name: "UNIT", Value: func(k api.CheckItem) any { return k.Data.Unit }},
+	})
 }
 
 func diskColumns() []output.Column[api.DiskItem] {
@@ -238,11 +237,17 @@ func (p *pushing[T]) Run(ctx context.Context, c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	var all []T
+	return reported(c, nodes, func(node string) ([]T, any, error) { return p.inspect(ctx, p.inspector, node, p.dry) }, p.columns)
+}
+
+// reported prints what is in the reports of several nodes, and to programs the
+// reports. A node may have none.
+func reported[T any](c *verb.Call, nodes []string, get func(node string) ([]T, any, error), columns []output.Column[T]) error {
+	all := []T{}
 	var reports []any
-	err = eachNode(nodes, func(node string) error {
-		items, report, err := p.inspect(ctx, p.inspector, node, p.dry)
-		if err == nil {
+	err := eachNode(nodes, func(node string) error {
+		items, report, err := get(node)
+		if err == nil && report != nil {
 			all, reports = append(all, items...), append(reports, report)
 		}
 		return err
@@ -254,7 +259,7 @@ func (p *pushing[T]) Run(ctx context.Context, c *verb.Call) error {
 	if len(reports) == 1 {
 		data = reports[0]
 	}
-	return errors.Join(verb.Write(c, p.columns, all, data), err)
+	return errors.Join(verb.Write(c, columns, all, data), err)
 }
 
 type sysreport struct {
@@ -274,41 +279,10 @@ func (s *sysreport) Run(ctx context.Context, c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	all := []Change{}
-	var reports []any
-	err = eachNode(nodes, func(node string) error {
-		changes, report, err := s.inspector.Sysreport(ctx, node, s.force)
-		if err == nil && report != nil {
-			all, reports = append(all, changes...), append(reports, report)
-		}
-		return err
-	})
-	if len(reports) == 0 {
-		return err
-	}
-	var data any = reports
-	if len(reports) == 1 {
-		data = reports[0]
-	}
-	return errors.Join(verb.Write(c, []output.Column[Change]{
+	return reported(c, nodes, func(node string) ([]Change, any, error) { return s.inspector.Sysreport(ctx, node, s.force) }, []output.Column[Change]{
 		{Name: "NODE", Value: func(f Change) any { return f.Node }},
 		{Name: "STATE", Value: func(f Change) any { return f.State }},
 		{Name: "PATH", Value: func(f Change) any { return f.Path }},
 		{Name: "ERROR", Value: func(f Change) any { return f.Error }},
-	}, all, data), err)
-}
-
-func checks(ctx context.Context, h Checker, c *verb.Call) error {
-	rows, report, err := h.Checks(ctx)
-	if err != nil {
-		return err
-	}
-	return verb.Write(c, []output.Column[Check]{
-		{Name: "NODE", Value: func(k Check) any { return k.Node }},
-		{Name: "DRIVER", Value: func(k Check) any { return k.Driver }},
-		{Name: "PATH", Value: func(k Check) any { return k.Path }},
-		{Name: "NAME", Value: func(k Check) any { return k.Name }},
-		{Name: "VALUE", Value: func(k Check) any { return k.Value }},
-		{Name: "UNIT", Value: func(k Check) any { return k.Unit }},
-	}, rows, report)
+	})
 }

@@ -36,7 +36,7 @@ func (b *Backend) report(ctx context.Context, op api.Operation[api.NodeAction, a
 	if err != nil {
 		return err
 	}
-	return b.ended(ctx, node, ids.ExecID)
+	return b.ended(ctx, node, ids.ExecID, freezeLimit)
 }
 
 // PushAsset implements node.Inspector.
@@ -66,6 +66,15 @@ func (b *Backend) PushPkg(ctx context.Context, node string, dry bool) ([]api.Pac
 	return items, items, err
 }
 
+// Checks implements node.Inspector.
+func (b *Backend) Checks(ctx context.Context, node string) ([]api.CheckItem, any, error) {
+	if err := b.report(ctx, api.PostNodeActionChecks, node, false); err != nil {
+		return nil, nil, err
+	}
+	list, err := do(ctx, b, api.GetNodeSystemCheck, *asked(node))
+	return list.Items, list.Items, err
+}
+
 // Sysreport implements node.Inspector: the report stays on the node.
 func (b *Backend) Sysreport(ctx context.Context, on string, force bool) ([]cmdnode.Change, any, error) {
 	name, err := named(on)
@@ -76,7 +85,7 @@ func (b *Backend) Sysreport(ctx context.Context, on string, force bool) ([]cmdno
 	if err != nil {
 		return nil, nil, err
 	}
-	return nil, nil, b.ended(ctx, on, ids.ExecID)
+	return nil, nil, b.ended(ctx, on, ids.ExecID, freezeLimit)
 }
 
 // ScanCapabilities implements node.Inspector.

@@ -67,7 +67,7 @@ func (b *Backend) FreezeNode(ctx context.Context, node string, frozen bool) erro
 	if err != nil {
 		return err
 	}
-	return b.ended(ctx, node, ids.ExecID)
+	return b.ended(ctx, node, ids.ExecID, freezeLimit)
 }
 
 // FreezeCluster implements cluster.Freezer.
@@ -83,22 +83,22 @@ func (b *Backend) FreezeCluster(ctx context.Context, frozen bool) (string, error
 	runs, err := b.Execs(ctx, api.ExecQuery{NodeName: here(), OrchestrationID: queued.OrchestrationID})
 	for _, run := range runs {
 		if err == nil {
-			err = b.ended(ctx, api.Localhost, run.ExecID)
+			err = b.ended(ctx, api.Localhost, run.ExecID, freezeLimit)
 		}
 	}
 	return queued.OrchestrationID, err
 }
 
 // ended waits for the end of a run and tells how it failed.
-func (b *Backend) ended(ctx context.Context, node, exec string) error {
-	run, err := b.WaitExec(ctx, node, exec, freezeLimit)
+func (b *Backend) ended(ctx context.Context, node, exec string, limit time.Duration) error {
+	run, err := b.WaitExec(ctx, node, exec, limit)
 	switch {
 	case err != nil:
 		return fmt.Errorf("wait for exec %s: %w", exec, err)
 	case run.State == api.StateFailed:
 		return fmt.Errorf("exec %s failed: %s", exec, run.Error)
 	case run.State == api.StateRunning:
-		return fmt.Errorf("exec %s is still running after %s", exec, freezeLimit)
+		return fmt.Errorf("exec %s is still running after %s", exec, limit)
 	}
 	return nil
 }

@@ -108,5 +108,6 @@ func (s *Server) routes() {
 	handle(s, api.PostInstanceProgress, s.postInstanceProgress)
 	handle(s, api.PostInstanceStatus, s.postInstanceStatus)
 	handle(s, api.PostInstanceInstalled, s.postInstanceInstalled)
+	handle(s, api.PostInstanceActionKeyInstall, s.postInstanceActionKeyInstall)
 	s.actions()
 }

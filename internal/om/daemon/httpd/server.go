@@ -84,6 +84,8 @@ type Informer interface {
 	Check(p object.Path, r instance.Request) error
 	Switch(p object.Path, r instance.Request, disabled bool) (set, unset []string, err error)
 	Info(ctx context.Context, p object.Path, r instance.Request, refresh bool) ([]instance.ResourceInfo, error)
+	// Installs returns the resources that made files of keys of an object.
+	Installs(p, from object.Path, glob string) (rids []string, err error)
 }
 
 // Ending ends the daemon. Stop and Restart return at once.

@@ -17,6 +17,7 @@ type Inventory interface {
 	LastAsset() (inventory.Asset, error)
 	LastDisks() (inventory.Disks, error)
 	LastPackages(ctx context.Context) (inventory.Packages, error)
+	LastChecks() (inventory.Checks, error)
 	Capabilities() ([]string, error)
 }
 
@@ -46,10 +47,15 @@ func (s *Server) system() {
 	handle(s, api.GetNodeSystemUser, asset(s, func(a inventory.Asset) api.UserList {
 		return api.UserList{Kind: "UserList", Items: inventory.UserItems(a)}
 	}))
+	handle(s, api.GetNodeSystemCheck, func(context.Context, *api.NodeName) (api.CheckList, error) {
+		c, err := s.o.Inventory.LastChecks()
+		return api.CheckList{Kind: "CheckList", Items: inventory.CheckItems(c)}, err
+	})
 	s.nodeReport(api.PostNodeActionPushAsset, "push asset")
 	s.nodeReport(api.PostNodeActionPushDisk, "push disk")
 	s.nodeReport(api.PostNodeActionPushPkg, "push pkg")
 	s.nodeReport(api.PostNodeActionScanCapabilities, "capabilities scan")
+	s.nodeReport(api.PostNodeActionChecks, "checks")
 	handle(s, api.PostNodeActionSysreport, func(ctx context.Context, in *api.NodeSysreport) (api.NodeActionAccepted, error) {
 		command := []string{"sysreport"}
 		if in.Force {

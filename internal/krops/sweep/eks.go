@@ -47,13 +47,23 @@ func (c *Cloud) lookNodeGroups(ctx context.Context, t config.SweepTarget) Found 
 	return listed(items, "node groups", t, err)
 }
 
-func (c *Cloud) sweepNodeGroups(ctx context.Context, t config.SweepTarget, v Voice) error {
+func (c *Cloud) sweepNodeGroups(ctx context.Context, t config.SweepTarget, s Scope, v Voice) error {
 	names, err := c.nodeGroups(ctx, t)
 	if err != nil {
 		return fmt.Errorf("[%s] node groups of %s: %w", t.Region, t.EKSName, err)
 	}
-	r, err := c.in(ctx, t.Region)
+	if len(names) == 0 {
+		return nil
+	}
+	// They are found by the name of their cluster alone: whose that is, its tags tell.
+	there, r, err := c.cluster(ctx, t)
 	if err != nil {
+		return fmt.Errorf("[%s] node groups of %s: %w", t.Region, t.EKSName, err)
+	}
+	if there == nil {
+		return nil
+	}
+	if err := c.anothers(there, t, s); err != nil {
 		return err
 	}
 	var wrong []error
@@ -127,6 +137,14 @@ func (c *Cloud) cluster(ctx context.Context, t config.SweepTarget) (*ekstypes.Cl
 	return out.Cluster, r, nil
 }
 
+// anothers fails on an EKS cluster that another one has a claim on.
+func (c *Cloud) anothers(cluster *ekstypes.Cluster, t config.SweepTarget, s Scope) error {
+	if other := c.rules.foreign(cluster.Tags, s); other != "" {
+		return fmt.Errorf("[%s] EKS cluster %s carries the tag of cluster %s, which is none of this environment: left alone", t.Region, t.EKSName, other)
+	}
+	return nil
+}
+
 func (c *Cloud) lookCluster(ctx context.Context, t config.SweepTarget) Found {
 	cluster, _, err := c.cluster(ctx, t)
 	var items []Item
@@ -146,8 +164,8 @@ func (c *Cloud) sweepCluster(ctx context.Context, t config.SweepTarget, s Scope,
 		v.Done("EKS cluster %s not found in %s", t.EKSName, t.Region)
 		return nil
 	}
-	if other := c.rules.foreign(there.Tags, s); other != "" {
-		return fmt.Errorf("%s carries the tag of cluster %s, which is none of this environment: left alone", what, other)
+	if err := c.anothers(there, t, s); err != nil {
+		return err
 	}
 	v.Detail("[%s] deleting EKS cluster %s", t.Region, t.EKSName)
 	err = c.until(ctx, v, c.o.Budgets.Cluster, what, func(ctx context.Context) (string, error) {

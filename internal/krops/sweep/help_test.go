@@ -28,9 +28,9 @@ const (
 
 // options reach an account that is served at an address.
 func options(address string) sweep.Options {
-	quick := sweep.Budget{Within: 20 * time.Second, Every: time.Millisecond}
+	quick := sweep.Budget{Within: 2 * time.Minute, Every: time.Millisecond}
 	return sweep.Options{
-		Attempt: 10 * time.Second, Call: 20 * time.Second, Backoff: time.Millisecond,
+		Attempt: time.Minute, Call: 2 * time.Minute, Backoff: time.Millisecond,
 		Budgets: sweep.Budgets{NodeGroup: quick, Cluster: quick, Database: quick, VPC: quick, Address: quick, Stack: quick, Identity: quick},
 		Load: []func(*awsconfig.LoadOptions) error{
 			awsconfig.WithBaseEndpoint(address), awsconfig.WithSharedConfigFiles([]string{}), awsconfig.WithSharedCredentialsFiles([]string{}),

@@ -167,7 +167,7 @@ func (c *Cloud) Sweep(ctx context.Context, u Unit, s Scope, v Voice) error {
 	target := func(work func(config.SweepTarget) error) error { return each(s.Targets, work) }
 	switch u {
 	case NodeGroups:
-		return target(func(t config.SweepTarget) error { return c.sweepNodeGroups(ctx, t, v) })
+		return target(func(t config.SweepTarget) error { return c.sweepNodeGroups(ctx, t, s, v) })
 	case Clusters:
 		return target(func(t config.SweepTarget) error { return c.sweepCluster(ctx, t, s, v) })
 	case Databases:

@@ -238,21 +238,13 @@ func (p *pass) internetGateways(ctx context.Context) error {
 	})
 }
 
-func (p *pass) subnets(ctx context.Context) error {
-	return pages(func(mark *string) (*string, error) {
-		out, err := call(ctx, p.Cloud, p.ec2.DescribeSubnets, &ec2.DescribeSubnetsInput{Filters: filter("vpc-id", p.id), NextToken: mark})
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range out.Subnets {
-			if aws.ToString(s.VpcId) != p.id {
-				continue
-			}
-			_, err := call(ctx, p.Cloud, p.ec2.DeleteSubnet, &ec2.DeleteSubnetInput{SubnetId: s.SubnetId})
-			p.drop("subnet", aws.ToString(s.SubnetId), err)
-		}
-		return out.NextToken, nil
-	})
+func (p *pass) dropSubnets(ctx context.Context) error {
+	list, err := p.subnets(ctx)
+	for _, s := range list {
+		_, err := call(ctx, p.Cloud, p.ec2.DeleteSubnet, &ec2.DeleteSubnetInput{SubnetId: s.SubnetId})
+		p.drop("subnet", aws.ToString(s.SubnetId), err)
+	}
+	return err
 }
 
 func (p *pass) routeTables(ctx context.Context) error {
@@ -293,19 +285,7 @@ func (p *pass) acls(ctx context.Context) error {
 // securityGroups empties all groups before the first is deleted: they name each
 // other, the default one included.
 func (p *pass) securityGroups(ctx context.Context) error {
-	var groups []ec2types.SecurityGroup
-	err := pages(func(mark *string) (*string, error) {
-		out, err := call(ctx, p.Cloud, p.ec2.DescribeSecurityGroups, &ec2.DescribeSecurityGroupsInput{Filters: filter("vpc-id", p.id), NextToken: mark})
-		if err != nil {
-			return nil, err
-		}
-		for _, g := range out.SecurityGroups {
-			if aws.ToString(g.VpcId) == p.id {
-				groups = append(groups, g)
-			}
-		}
-		return out.NextToken, nil
-	})
+	groups, err := p.groups(ctx)
 	for _, g := range groups {
 		id := aws.ToString(g.GroupId)
 		if len(g.IpPermissions) > 0 {

@@ -79,7 +79,12 @@ func TestAQuotaThatCannotBeAskedNamesTheRegion(t *testing.T) {
 			a := awstest.New()
 			a.Fail(awstest.Fault{Call: name, Region: west, How: how})
 
-			err := sweep.Open(impatient(options(a.Serve(t))), north).Quota(t.Context(), plans(), func(string) {})
+			o := options(a.Serve(t))
+			if how == awstest.Hang {
+				o.Attempt, o.Call = time.Second, 3*time.Second // the other region answers within it
+			}
+
+			err := sweep.Open(o, north).Quota(t.Context(), plans(), func(string) {})
 
 			if text := fmt.Sprint(err); !strings.Contains(text, west) || !strings.Contains(text, "check AWS credentials and permissions") || strings.Contains(text, sessionToken) {
 				t.Errorf("%s %s: %v", name, how, err)
@@ -178,7 +183,7 @@ func TestAnInterruptionEndsAWait(t *testing.T) {
 
 	err := c.Sweep(ctx, sweep.NodeGroups, scope, &notes{})
 
-	if err == nil || time.Since(begin) > 10*time.Second {
+	if err == nil || time.Since(begin) > time.Minute {
 		t.Errorf("%v after %s", err, time.Since(begin))
 	}
 }

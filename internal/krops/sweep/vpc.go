@@ -101,6 +101,10 @@ func (c *Cloud) sweepVPCs(ctx context.Context, t config.SweepTarget, s Scope, v 
 			wrong = append(wrong, fmt.Errorf("[%s] VPC %s is shared with cluster %s, which is none of this environment: left alone", t.Region, n.id, other))
 			continue
 		}
+		if err := n.tenant(ctx, s); err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
 		v.Detail("[%s] deleting VPC %s and what is in it", t.Region, n.id)
 		if err := n.remove(ctx); err != nil {
 			wrong = append(wrong, err)
@@ -128,6 +132,73 @@ type network struct {
 
 	id    string
 	voice Voice
+}
+
+// tenant fails when another cluster lives in the VPC: what is in one that is ours is
+// not ours for that. Its provider tags the subnets it uses and the groups it makes, and
+// not the VPC, which it did not make.
+func (n *network) tenant(ctx context.Context, s Scope) error {
+	refuse := func(what, id string, t tags) error {
+		if other := n.rules.foreign(t, s); other != "" {
+			return fmt.Errorf("[%s] VPC %s is also that of cluster %s, which is none of this environment: its tag is on %s %s; left alone", n.name, n.id, other, what, id)
+		}
+		return nil
+	}
+	subnets, err := n.subnets(ctx)
+	if err != nil {
+		return fmt.Errorf("[%s] VPC %s: who else is in it: %w", n.name, n.id, err)
+	}
+	for _, net := range subnets {
+		if err := refuse("subnet", aws.ToString(net.SubnetId), tagsOf(net.Tags)); err != nil {
+			return err
+		}
+	}
+	groups, err := n.groups(ctx)
+	if err != nil {
+		return fmt.Errorf("[%s] VPC %s: who else is in it: %w", n.name, n.id, err)
+	}
+	for _, g := range groups {
+		if err := refuse("security group", aws.ToString(g.GroupId), tagsOf(g.Tags)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subnets are those of the VPC.
+func (n *network) subnets(ctx context.Context) ([]ec2types.Subnet, error) {
+	var list []ec2types.Subnet
+	err := pages(func(mark *string) (*string, error) {
+		out, err := call(ctx, n.Cloud, n.ec2.DescribeSubnets, &ec2.DescribeSubnetsInput{Filters: filter("vpc-id", n.id), NextToken: mark})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range out.Subnets {
+			if aws.ToString(s.VpcId) == n.id {
+				list = append(list, s)
+			}
+		}
+		return out.NextToken, nil
+	})
+	return list, err
+}
+
+// groups are the security groups of the VPC.
+func (n *network) groups(ctx context.Context) ([]ec2types.SecurityGroup, error) {
+	var list []ec2types.SecurityGroup
+	err := pages(func(mark *string) (*string, error) {
+		out, err := call(ctx, n.Cloud, n.ec2.DescribeSecurityGroups, &ec2.DescribeSecurityGroupsInput{Filters: filter("vpc-id", n.id), NextToken: mark})
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range out.SecurityGroups {
+			if aws.ToString(g.VpcId) == n.id {
+				list = append(list, g)
+			}
+		}
+		return out.NextToken, nil
+	})
+	return list, err
 }
 
 // remove does one pass after the other: each removes what can go now, until
@@ -168,7 +239,7 @@ func (p *pass) trouble() error {
 func (p *pass) run(ctx context.Context) {
 	stages := [][]func(context.Context) error{
 		{p.loadBalancers, p.classicLoadBalancers, p.natGateways, p.endpoints, p.peerings},
-		{p.interfaces, p.egressOnlyGateways, p.internetGateways, p.subnets, p.routeTables, p.acls, p.securityGroups},
+		{p.interfaces, p.egressOnlyGateways, p.internetGateways, p.dropSubnets, p.routeTables, p.acls, p.securityGroups},
 		{p.vpc},
 	}
 	for _, stage := range stages {

@@ -24,7 +24,7 @@ import (
 // inAWS runs the program on an account of AWS, ten hours after it was filled.
 func inAWS(t *testing.T, a *awstest.Account, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
-	quick := sweep.Budget{Within: 10 * time.Second, Every: time.Millisecond}
+	quick := sweep.Budget{Within: time.Minute, Every: time.Millisecond}
 	address := a.Serve(t)
 	s, _, o, e := iostreams.Test()
 	p := program.Process{

@@ -25,7 +25,7 @@ func inAWS(t *testing.T, a *awstest.Account, environment string) *site.Site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	quick := sweep.Budget{Within: 10 * time.Second, Every: time.Millisecond}
+	quick := sweep.Budget{Within: time.Minute, Every: time.Millisecond}
 	return site.New(site.Options{Settings: s, AWS: sweep.Options{
 		Backoff: time.Millisecond,
 		Budgets: sweep.Budgets{NodeGroup: quick, Cluster: quick, Database: quick, VPC: quick, Address: quick, Stack: quick, Identity: quick},

@@ -46,6 +46,7 @@ type scene struct {
 	removed  []string // what was removed of hosts
 	lost     []string // Clusters whose controllers were removed
 	lines    []string
+	patience time.Duration // of a wait
 }
 
 // set makes the scene of an environment. The servers may be nil.
@@ -71,7 +72,7 @@ func set(t *testing.T, profile string, kind, target *server, env ...string) *sce
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &scene{t: t, settings: s, kind: kind, target: target, gone: map[plan.Fact]bool{}}
+	x := &scene{t: t, settings: s, kind: kind, target: target, gone: map[plan.Fact]bool{}, patience: time.Minute}
 	if target != nil {
 		x.write(target.kubeconfig(s.Environment.MgmtCluster))
 	}
@@ -190,21 +191,23 @@ func (x *scene) said(words string) bool {
 	return strings.Contains(strings.Join(x.lines, "\n"), words)
 }
 
-// teardown runs it, with waits that last a second.
+// impatient gives up its waits soon: what they wait for does not come.
+func (x *scene) impatient() { x.patience = 2 * time.Second }
+
+// teardown runs it, with waits that look often.
 func (x *scene) teardown(ctx context.Context) error {
-	_, err := run.Run(ctx, run.Options{
-		Site: x, Sink: x,
-		Plan: func(w plan.World) plan.Plan {
-			p := plan.Teardown(x.settings, w)
-			for i := range p.Steps {
-				if p.Steps[i].Kind == plan.Wait {
-					p.Steps[i].Deadline, p.Steps[i].Every = time.Second, 20*time.Millisecond
-				}
-			}
-			return p
-		},
-	})
+	_, err := run.Run(ctx, run.Options{Site: x, Sink: x, Plan: x.plan})
 	return err
+}
+
+func (x *scene) plan(w plan.World) plan.Plan {
+	p := plan.Teardown(x.settings, w)
+	for i := range p.Steps {
+		if p.Steps[i].Kind == plan.Wait {
+			p.Steps[i].Deadline, p.Steps[i].Every = x.patience, 20*time.Millisecond
+		}
+	}
+	return p
 }
 
 // played lets controllers finish what is being deleted, as long as the test lasts.
@@ -360,6 +363,7 @@ func TestAClusterThatDoesNotGoKeepsItsHost(t *testing.T) {
 	t.Parallel()
 	kind := furnished(t, mgmt, "team-a/w") // and no controllers
 	x := set(t, "aws", kind, nil)
+	x.impatient()
 
 	err := x.teardown(t.Context())
 
@@ -415,6 +419,7 @@ func TestQ4ForceRemovesTheHostAndEndsWithAnError(t *testing.T) {
 			t.Parallel()
 			kind := furnished(t, mgmt, "team-a/w")
 			x := set(t, "aws", kind, nil, "FORCE_KIND_DELETE=1")
+			x.impatient()
 			kind.failing(fault)
 
 			err := x.teardown(t.Context())

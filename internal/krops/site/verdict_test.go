@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
@@ -316,16 +315,6 @@ type killed struct {
 
 	left int
 	kill func()
-}
-
-func (k *killed) plan(w plan.World) plan.Plan {
-	p := plan.Teardown(k.settings, w)
-	for i := range p.Steps {
-		if p.Steps[i].Kind == plan.Wait {
-			p.Steps[i].Deadline, p.Steps[i].Every = time.Second, 20*time.Millisecond
-		}
-	}
-	return p
 }
 
 // Do does a step and then no other.

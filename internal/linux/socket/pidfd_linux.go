@@ -13,46 +13,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ControlGroup returns the control group of the process that connected conn, as
-// /proc says now. The kernel holds on to the process meanwhile: a number that was
-// given to another one since is noticed.
-func ControlGroup(conn net.Conn) (group string, err error) {
+// ControlGroups returns the control groups of the process that connected conn, one
+// for each hierarchy, as /proc says now. The kernel recorded the process when it
+// connected, and holds on to it: a number that was given to another process since
+// is noticed. A process that ended is in no group any more, in spite of what /proc
+// says of it.
+func ControlGroups(conn net.Conn) (groups []string, err error) {
 	fd, err := pidfdOf(conn)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, unix.Close(fd)) }()
 	pid, err := pidOf(fd)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	text, err := os.ReadFile(filepath.Join(dir, "cgroup"))
 	if err != nil {
-		return "", fmt.Errorf("control group of the peer: %w", err)
+		return nil, fmt.Errorf("control group of the peer: %w", err)
+	}
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return nil, fmt.Errorf("control group of the peer: %w", err)
 	}
 	if err := unix.PidfdSendSignal(fd, 0, nil, 0); err != nil && !errors.Is(err, unix.EPERM) {
-		return "", fmt.Errorf("control group of the peer: process %d is gone: %w", pid, err)
+		return nil, fmt.Errorf("control group of the peer: process %d is gone: %w", pid, err)
 	}
-	return unifiedGroup(string(data)), nil
+	if !lives(string(stat)) {
+		return nil, fmt.Errorf("control group of the peer: process %d has ended", pid)
+	}
+	if groups, err = ParseControlGroups(string(text)); err != nil {
+		return nil, fmt.Errorf("control group of the peer, process %d: %w", pid, err)
+	}
+	return groups, nil
 }
 
-// unifiedGroup reads a cgroup file of /proc: the group of the unified hierarchy,
-// else that of systemd.
-func unifiedGroup(text string) string {
-	named := ""
-	for line := range strings.Lines(text) {
-		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-			return parts[2]
-		case parts[1] == "name=systemd":
-			named = parts[2]
-		}
-	}
-	return named
+// lives reads a stat file of /proc: whether the first thread of the process runs,
+// the one whose groups are told.
+func lives(stat string) bool {
+	_, state, ok := strings.Cut(stat[strings.LastIndexByte(stat, ')')+1:], " ")
+	return ok && state != "" && !strings.ContainsRune("ZXx", rune(state[0]))
 }
 
 func pidfdOf(conn net.Conn) (fd int, err error) {

@@ -13,5 +13,5 @@ func shortName(fd int, base string) string { return fmt.Sprintf("/dev/fd/%d/%s",
 // PeerOf is only known on linux.
 func PeerOf(net.Conn) (Peer, error) { return Peer{}, errors.ErrUnsupported }
 
-// ControlGroup is only known on linux.
-func ControlGroup(net.Conn) (string, error) { return "", ErrNoPidfd }
+// ControlGroups is only known on linux.
+func ControlGroups(net.Conn) ([]string, error) { return nil, ErrNoPidfd }

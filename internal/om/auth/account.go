@@ -16,14 +16,18 @@ import (
 
 // Caller is the process at the other end of the user socket, as the kernel says.
 type Caller struct {
-	UID   int
-	Group string // its control group, when it is known
+	UID    int
+	Groups []string // its control groups, those of all hierarchies
+	Unseen bool     // the kernel does not tell them
 }
 
-// Accounts recognises the local accounts on the user socket.
+// Accounts recognises who calls on the user socket: the local accounts, and the
+// processes of the containers of the agent.
 type Accounts struct {
-	Grantor Grantor
-	Names   Namer
+	Root      string // where the agent lives, empty for that of the system
+	Grantor   Grantor
+	Names     Namer
+	Residents Residents
 }
 
 // Grantor says what local accounts are given; *[Directory] does.
@@ -40,12 +44,22 @@ type Namer interface {
 	Lookup(ctx context.Context, uid int, now time.Time) (Account, error)
 }
 
-// Verify returns the account a process runs as. Root is an account like any
-// other here: the root socket is where it is root. A process of a container of
-// the agent is none: the numbers of its users mean nothing on the node.
+// Verify returns the account a process runs as, or the container it is in: there
+// the numbers of the accounts mean nothing. Root is an account like any other here:
+// the root socket is where it is root.
 func (a *Accounts) Verify(ctx context.Context, c Caller, now time.Time) (Principal, error) {
-	if isContainer(c.Group) {
-		return Principal{}, fmt.Errorf("user socket: a process of the container %s, which is no local account", c.Group)
+	m, err := a.resident(c)
+	if err != nil {
+		return Principal{}, fmt.Errorf("user socket: a process of uid %d: %w", c.UID, err)
+	}
+	if !m.IsZero() {
+		p, found, err := a.sidecar(m)
+		if err != nil {
+			return Principal{}, fmt.Errorf("user socket: %w", err)
+		}
+		if found {
+			return p, nil
+		}
 	}
 	uid := strconv.Itoa(c.UID)
 	account, err := a.Names.Lookup(ctx, c.UID, now)
@@ -76,16 +90,6 @@ func (a *Accounts) Verify(ctx context.Context, c Caller, now time.Time) (Princip
 		}
 	}
 	return Principal{Name: name, Namespace: "system", Method: MethodAccount, Grants: grants}, nil
-}
-
-// isContainer tells the control groups of the containers the agent starts.
-func isContainer(group string) bool {
-	for part := range strings.SplitSeq(group, "/") {
-		if strings.HasPrefix(part, "opensvc") && strings.Contains(part, "-container.") && strings.HasSuffix(part, ".slice") {
-			return true
-		}
-	}
-	return false
 }
 
 // groupSection is what the sections of unix groups are called, before the index

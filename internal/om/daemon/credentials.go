@@ -25,7 +25,7 @@ func credentials(h host.Host, configs *store.Store, data *datastore.Data, access
 		Passwords:    auth.NewPasswords(users, auth.NewGuesses()),
 		Certificates: &auth.Certificates{Known: users, Revoked: auth.NewRevocations(revocationLists(h.Paths, configs))},
 		OpenID:       auth.NewOpenID(access.openID),
-		Accounts:     &auth.Accounts{Grantor: users, Names: auth.NewNames(h.Runner)},
+		Accounts:     &auth.Accounts{Root: h.Paths.Root, Grantor: users, Names: auth.NewNames(h.Runner), Residents: users},
 	}
 }
 

@@ -132,9 +132,10 @@ func ownMember(root, group string, names []string) (m Member, err error) {
 		return Member{}, fmt.Errorf("control group %s is of no resource", group)
 	}
 	down()
-	// Where names nest at each of their dashes, a group is below that of another
-	// object whose name begins alike: it is of neither.
-	if word() != "" {
+	// Where systemd nests names at each of their dashes, a group is below that of
+	// another object whose name begins alike, or looks like a subset of it: it is of
+	// neither.
+	if word() != "" || m.Subset != "" && next < len(names) && strings.HasSuffix(names[next], ".scope") {
 		return Member{}, fmt.Errorf("control group %s is of more than one resource", group)
 	}
 	if own := GroupOf(root, m.Path, m.Subset, m.RID); own != "/"+path.Join(names[:next]...) {

@@ -57,7 +57,8 @@ func TestTheResourceOfAControlGroup(t *testing.T) {
 		app + "/opensvc-ns.ns1-svc.app-container.1":         "of no resource",
 
 		// Where names nest at each dash: what is below one object is another one.
-		side + "/opensvc-ns.ns1-svc.app-container.side-x.slice/opensvc-ns.ns1-svc.app-container.side-x-container.1.slice": "more than one",
+		"/opensvc.slice/opensvc-svc.a.slice/opensvc-svc.a-subset.s.slice/opensvc-svc.a-subset.s-container.1.slice/docker-0123.scope": "more than one",
+		side + "/opensvc-ns.ns1-svc.app-container.side-x.slice/opensvc-ns.ns1-svc.app-container.side-x-container.1.slice":            "more than one",
 	} {
 		m, err := resource.MemberOf("", group)
 		switch {

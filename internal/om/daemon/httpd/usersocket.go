@@ -67,19 +67,17 @@ func (l userListener) Accept() (net.Conn, error) {
 // userConn is a connection of the user socket.
 type userConn struct{ *net.UnixConn }
 
-// userOf is who connected to the user socket. Without a kernel that holds on to
-// the process its control group is not known: who then is a container is told by
-// nothing, and has the rights of its number on the node, as before.
+// userOf is who connected to the user socket.
 func userOf(conn userConn) (auth.Caller, error) {
 	p, err := socket.PeerOf(conn)
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	group, err := socket.ControlGroup(conn)
-	if err != nil && !errors.Is(err, socket.ErrNoPidfd) {
-		return auth.Caller{}, err
+	groups, err := socket.ControlGroups(conn)
+	if errors.Is(err, socket.ErrNoPidfd) {
+		return auth.Caller{UID: p.UID, Unseen: true}, nil
 	}
-	return auth.Caller{UID: p.UID, Group: group}, nil
+	return auth.Caller{UID: p.UID, Groups: groups}, err
 }
 
 // recogniseUser identifies who came through the user socket.

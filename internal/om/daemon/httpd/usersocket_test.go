@@ -74,7 +74,7 @@ func dial(t *testing.T, path string) net.Conn {
 
 func localAccounts(known accounts) func(*httpd.Options) {
 	return func(o *httpd.Options) {
-		o.Credentials.Accounts = &auth.Accounts{Grantor: o.Credentials.Users, Names: known}
+		o.Credentials.Accounts = &auth.Accounts{Grantor: o.Credentials.Users, Names: known, Residents: o.Credentials.Users}
 	}
 }
 

@@ -36,7 +36,7 @@ func Layers() Table {
 	return Table{
 		Layers: []Layer{
 			{Name: "ground", Packages: []string{"internal/retry", "internal/secret/...", "internal/sse", "internal/host/..."}},
-			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest"}},
+			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest", "internal/koc/whole"}},
 			{Name: "pure", Pure: true, Packages: []string{
 				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/policy", "internal/om/schedule",
 				"internal/om/schema", "internal/om/certificate", "internal/om/cluster", "internal/om/event", "internal/om/orchestrate", "internal/om/simulate",

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/koc/whole"
 )
 
 // spare is how long a cached token must still be valid to be used.
@@ -75,21 +77,15 @@ func replaceFile(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".token-*") // 0600
+	f, err := whole.Create(name, 0o600, true)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if closed := f.Close(); err == nil {
-		err = closed
+	defer f.Discard()
+	if _, err := f.Write(text); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return f.Commit()
 }
 
 // forget drops a refused token.

@@ -32,7 +32,7 @@ const (
 type secrets struct {
 	mu    sync.Mutex // guards what follows
 	seen  map[string]bool
-	known []string // in every form in which they may come back, the longest first
+	known []string // in every form in which they may come back
 }
 
 // add keeps texts that are secret from now on.
@@ -53,12 +53,10 @@ func (s *secrets) add(texts ...string) {
 			}
 		}
 	}
-	// One may hold another.
-	slices.SortStableFunc(s.known, func(a, b string) int { return len(b) - len(a) })
 }
 
-// forms are how a text may come back: as it is, on one line, in an address, in
-// HTML, in the repr of Python, and any of these in JSON, which may be in JSON again.
+// forms are how a text may come back: as it is, on one line, in an address, in the
+// repr of Python, and any of these in JSON or HTML, which may be in one of them again.
 func forms(text string) []string {
 	all := []string{text}
 	put := func(made ...string) {
@@ -68,10 +66,11 @@ func forms(text string) []string {
 			}
 		}
 	}
-	put(printable(text), url.QueryEscape(text), url.PathEscape(text), html.EscapeString(text), strings.ReplaceAll(text, "'", `\'`))
+	put(printable(text), url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(text, "'", `\'`))
 	for range 2 {
 		for _, form := range slices.Clone(all) {
 			put(inJSON(form))
+			put(html.EscapeString(form))
 		}
 	}
 	return all
@@ -103,47 +102,75 @@ func inJSON(text string) (plain, forHTML, inASCII string) {
 	return plain, inside(true), ascii.String()
 }
 
-// mask hides the secrets in a text.
+// mask hides the secrets in a text: where several begin, the one that goes furthest.
 func (s *secrets) mask(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, secret := range s.known {
-		text = hide(text, secret)
-	}
-	return text
-}
-
-// hide puts a mark where a secret is in a text, or the beginning of a long one.
-func hide(text, secret string) string {
-	key := secret
-	if len(secret) >= 2*telling {
-		key = secret[:telling]
-	}
-	common := len(secret) < shortest || len(secret) < telling && strings.IndexFunc(secret, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 	var b strings.Builder
-	done := 0
+	done, next := 0, make([]int, len(s.known)) // where each is from done on, len(text) for nowhere
+	for i := range next {
+		next[i] = -1
+	}
 	for {
-		at := strings.Index(text[done:], key)
-		if at < 0 {
+		at, end := len(text), 0
+		for i, secret := range s.known {
+			if next[i] < done {
+				next[i] = find(text, secret, done)
+			}
+			if stop := next[i] + length(text[min(next[i], len(text)):], secret); next[i] < at || next[i] == at && stop > end {
+				at, end = next[i], stop
+			}
+		}
+		if at == len(text) {
 			break
 		}
-		at += done
-		n := len(key)
-		for n < len(secret) && at+n < len(text) && text[at+n] == secret[n] {
-			n++
-		}
-		b.WriteString(text[done:at])
-		if done = at + n; common && !word(text, at, n) {
-			b.WriteString(text[at:done])
-		} else {
-			b.WriteString(redacted)
-		}
+		b.WriteString(text[done:at] + redacted)
+		done = end
 	}
 	if done == 0 {
 		return text
 	}
 	b.WriteString(text[done:])
 	return b.String()
+}
+
+// opening is the part of a secret that gives it away.
+func opening(secret string) string {
+	if len(secret) >= 2*telling {
+		return secret[:telling]
+	}
+	return secret
+}
+
+// find is where a secret is in a text, len(text) for nowhere.
+func find(text, secret string, from int) int {
+	common := len(secret) < shortest || len(secret) < telling && strings.IndexFunc(secret, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
+	for {
+		at := strings.Index(text[from:], opening(secret))
+		if at < 0 {
+			return len(text)
+		}
+		if at += from; !common || word(text, at, len(secret)) {
+			return at
+		}
+		from = at + len(secret)
+	}
+}
+
+// length is how much of a text is a secret that it begins with. What is not all of
+// it may go on in a way that is not known: up to a blank or a quote.
+func length(text, secret string) int {
+	n := 0
+	for n < len(secret) && n < len(text) && text[n] == secret[n] {
+		n++
+	}
+	if n == len(secret) {
+		return n
+	}
+	if more := strings.IndexAny(text[n:], " \t\r\n\"'"); more >= 0 {
+		return n + more
+	}
+	return len(text)
 }
 
 // word reports whether a part of a text is a word by itself.

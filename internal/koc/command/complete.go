@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
+	"github.com/holdfast-ops/holdfast/internal/koc/whole"
 )
 
 // completing is the word that the scripts of completion call.
@@ -291,12 +292,12 @@ func writeCache(file string, names []string) {
 	if file == "" || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), "new")
+	f, err := whole.Create(file, 0o600, true)
 	if err != nil {
 		return
 	}
-	_, err = io.WriteString(f, strings.Join(names, "\n")+"\n")
-	if closed := f.Close(); err != nil || closed != nil || os.Rename(f.Name(), file) != nil {
-		_ = os.Remove(f.Name())
+	defer f.Discard()
+	if _, err := io.WriteString(f, strings.Join(names, "\n")+"\n"); err == nil {
+		_ = f.Commit()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
+	"github.com/holdfast-ops/holdfast/internal/koc/whole"
 )
 
 func keypairCommands() []command.Entry {
@@ -97,7 +99,7 @@ func keypairCreate() command.Command {
 	}
 }
 
-func createKeypair(ctx context.Context, c *command.Call) (err error) {
+func createKeypair(ctx context.Context, c *command.Call) error {
 	body := object("name", c.Text("<name>"))
 	if file := c.Text("public-key"); file != "" {
 		text, err := os.ReadFile(home(c, file))
@@ -123,12 +125,17 @@ func createKeypair(ctx context.Context, c *command.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	var file *secretFile
+	var file *whole.File
 	if path := c.Text("private-key"); path != "" {
-		if file, err = openSecret(home(c, path), c.Compat()); err != nil {
+		// It is made sure that the file can be written before there is something to lose.
+		file, err = whole.Create(home(c, path), 0o600, c.Compat())
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("private key: %w, and a private key may be in it: move it away first", err)
+		}
+		if err != nil {
 			return fmt.Errorf("private key: %w", err)
 		}
-		defer func() { err = errors.Join(err, file.discard()) }()
+		defer file.Discard()
 	}
 	answer, err := s.ask(ctx, cloud.Request{Method: http.MethodPost, Path: "/os-keypairs", Body: object("keypair", body)})
 	if err != nil {
@@ -140,7 +147,14 @@ func createKeypair(ctx context.Context, c *command.Call) (err error) {
 	}
 	switch {
 	case file != nil:
-		if err := file.commit(private); err != nil {
+		_, err := io.WriteString(file, private)
+		if err == nil {
+			err = file.Sync()
+		}
+		if err == nil {
+			err = file.Commit()
+		}
+		if err != nil {
 			return fmt.Errorf("the keypair is made, but its private key is lost: delete it and make another: %w", err)
 		}
 	case c.Text("public-key") == "":
@@ -183,46 +197,6 @@ func home(c *command.Call, path string) string {
 		return filepath.Join(c.Env("HOME"), rest)
 	}
 	return path
-}
-
-// secretFile is a file that is there with all of its content, or not at all.
-type secretFile struct {
-	path string
-	temp *os.File
-}
-
-// openSecret makes sure that the file can be written, before there is something to lose.
-func openSecret(path string, replace bool) (*secretFile, error) {
-	if _, err := os.Lstat(path); err == nil && !replace {
-		return nil, &fs.PathError{Op: "create", Path: path, Err: errors.New("it exists, and a private key may be in it: move it away first")}
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".koc-*") // with mode 0600
-	if err != nil {
-		return nil, err
-	}
-	return &secretFile{path, temp}, nil
-}
-
-func (f *secretFile) commit(text string) error {
-	if _, err := f.temp.WriteString(text); err != nil {
-		return err
-	}
-	if err := f.temp.Sync(); err != nil {
-		return err
-	}
-	if err := f.temp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.temp.Name(), f.path)
-}
-
-// discard removes what was not committed.
-func (f *secretFile) discard() error {
-	_ = f.temp.Close()
-	if err := os.Remove(f.temp.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // newKey makes a pair of Ed25519 keys in the formats of OpenSSH.

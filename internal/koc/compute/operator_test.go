@@ -256,7 +256,7 @@ func TestOperatorRequests(t *testing.T) {
 				= {"keypair":{"name":"k","private_key":"PRIVATE\n"}}`,
 		},
 		{Line: "keypair create --public-key /nonesuch/key k", Err: "public key: open /nonesuch/key"},
-		{Line: "keypair create --private-key /nonesuch/key k", Err: "private key: open /nonesuch/"},
+		{Line: "keypair create --private-key /nonesuch/key k", Err: "private key: create /nonesuch/key: no such file"},
 	})
 }
 

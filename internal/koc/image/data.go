@@ -25,13 +25,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/holdfast-ops/holdfast/internal/cli/progress"
 	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/command"
 	"github.com/holdfast-ops/holdfast/internal/koc/noun"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
+	"github.com/holdfast-ops/holdfast/internal/koc/whole"
 )
 
 // source is the data of an image that is uploaded.
@@ -244,21 +243,28 @@ func runSave(ctx context.Context, c *command.Call) (err error) {
 		}
 		return sum.check(o)
 	}
-	out, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
+	out, err := whole.Create(name, 0o644, true)
 	if bad, ok := errors.AsType[*fs.PathError](err); ok {
-		err = bad.Err // the name in it is one for the time being
+		err = bad.Err // which says no more than the flag
 	}
 	if err != nil {
 		return fmt.Errorf("--file %s: %w", name, err)
 	}
-	defer func() { _ = out.Cleanup() }()
+	defer out.Discard()
 	if _, err := io.Copy(out, reader); err != nil {
 		return fmt.Errorf("download image %s: %w: %s was not written", o.Text("id"), err, name)
 	}
 	if err := sum.check(o); err != nil {
 		return fmt.Errorf("%w: %s was not written", err, name)
 	}
-	return out.CloseAtomicallyReplace()
+	err = out.Sync()
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("--file %s: %w", name, err)
+	}
+	return nil
 }
 
 // sum is the checksum of data that passes.

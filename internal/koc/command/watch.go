@@ -183,7 +183,7 @@ func drawGrid(g *render.Grid, rows []watch.Row, size watch.Size) watch.Table {
 	if size.Compact {
 		cut = watch.Cut
 	}
-	d := g.Draw(cells, size.Width, cut)
+	d := g.Draw(cells, size.Width, watch.Width, cut)
 	rule := watch.Line{{Text: d.Rule}}
 	t := watch.Table{Head: []watch.Line{rule}, Foot: []watch.Line{rule}}
 	for _, physical := range d.Head {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 )
@@ -91,12 +92,14 @@ type Drawn struct {
 }
 
 // Draw lays rows out, which may be others than those of the grid but have as many
-// cells. With cut each takes one line, and long cells are cut short by it.
-func (g *Grid) Draw(rows [][]string, wide int, cut func(text string, width int) string) Drawn {
+// cells. Widths are those of measure, since whoever paints the lines may have its own; nil
+// is that of tables. With
+// cut each row takes one line, and long cells are cut short by it.
+func (g *Grid) Draw(rows [][]string, wide int, measure func(line string) int, cut func(text string, width int) string) Drawn {
 	if g.fixed > 0 {
 		wide = g.fixed
 	}
-	t := &table{own: true, titles: g.Titles, right: g.right, cells: slices.Concat(rows...)}
+	t := &table{own: true, titles: g.Titles, right: g.right, measured: measure, cells: slices.Concat(rows...)}
 	if cut != nil {
 		t.cells = make([]string, 0, len(rows)*len(g.Titles))
 		for _, row := range rows {
@@ -139,9 +142,9 @@ func (t *table) drawn(cells []string, cut func(string, int) string) [][]string {
 		for i := range cells {
 			text := ""
 			if y < len(lines[i]) {
-				text = lines[i][y]
+				text = t.apart(lines[i][y])
 			}
-			blanks := strings.Repeat(" ", max(0, t.widths[i]-width(text)))
+			blanks := strings.Repeat(" ", max(0, t.widths[i]-t.width(text)))
 			if t.right[i] {
 				text = blanks + text
 			} else {
@@ -151,4 +154,14 @@ func (t *table) drawn(cells []string, cut func(string, int) string) [][]string {
 		}
 	}
 	return physical
+}
+
+// apart is a line without what would combine with the blank before it, and change
+// its width.
+func (t *table) apart(line string) string {
+	for line != "" && line[0] >= utf8.RuneSelf && t.width(" "+line) != 1+t.width(line) {
+		_, size := utf8.DecodeRuneInString(line)
+		line = line[size:]
+	}
+	return line
 }

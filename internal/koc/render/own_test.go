@@ -398,7 +398,7 @@ func TestAGridKnowsItsRows(t *testing.T) {
 	if fmt.Sprint(g.IDs, g.Rows, g.Titles) != "[2 1 3] [[a 9] [b 10] [b ]] [Name Size]" {
 		t.Errorf("%v %v %v", g.IDs, g.Rows, g.Titles)
 	}
-	d := g.Draw(g.Rows, 80, nil)
+	d := g.Draw(g.Rows, 80, nil, nil)
 	if d.Rule != "+------+------+" || fmt.Sprintf("%q", d.Head) != `[["Name" "Size"]]` || fmt.Sprintf("%q", d.Rows[1]) != `[["b   " "  10"]]` {
 		t.Errorf("%q", d)
 	}
@@ -415,10 +415,10 @@ func TestAGridKnowsItsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	cut := func(text string, width int) string { return text[:min(len(text), width)] }
-	if d := long.Draw(long.Rows, 30, cut); len(d.Rows[0]) != 1 || len(d.Rule) > 30 {
+	if d := long.Draw(long.Rows, 30, nil, cut); len(d.Rows[0]) != 1 || len(d.Rule) > 30 {
 		t.Errorf("%q", d)
 	}
-	if d := long.Draw(long.Rows, 30, nil); len(d.Rows[0]) < 20 {
+	if d := long.Draw(long.Rows, 30, nil, nil); len(d.Rows[0]) < 20 {
 		t.Errorf("%q", d)
 	}
 }

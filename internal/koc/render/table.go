@@ -27,6 +27,8 @@ type table struct {
 	right  []bool
 	cells  []string // row after row
 	widths []int
+	// measured is how wide a line is where the table is drawn; nil is width.
+	measured func(line string) int
 
 	physical [][]string // lines of the cells of a row, kept for the next one
 }
@@ -131,14 +133,22 @@ func (o Options) showTable(w *writer, s *iostreams.Streams, fields []Field) {
 	t.print(w)
 }
 
+// width is how many columns a line takes.
+func (t *table) width(line string) int {
+	if t.measured != nil {
+		return t.measured(line)
+	}
+	return width(line)
+}
+
 // size is the width of the widest line of a text.
-func size(text string) int {
+func (t *table) size(text string) int {
 	if strings.IndexByte(text, '\n') < 0 {
-		return width(text)
+		return t.width(text)
 	}
 	n := -1
 	for line := range strings.SplitSeq(text, "\n") {
-		n = max(n, width(line))
+		n = max(n, t.width(line))
 	}
 	return n
 }
@@ -150,7 +160,7 @@ func (t *table) fit(limit, least int) {
 	t.widths = make([]int, n)
 	headers := make([]int, n)
 	for i, title := range t.titles {
-		headers[i] = size(title)
+		headers[i] = t.size(title)
 		t.widths[i] = headers[i]
 	}
 	if n == 0 {
@@ -158,7 +168,7 @@ func (t *table) fit(limit, least int) {
 	}
 	for at := 0; at < len(t.cells); at += n {
 		for i, cell := range t.cells[at : at+n] {
-			t.widths[i] = max(t.widths[i], size(cell))
+			t.widths[i] = max(t.widths[i], t.size(cell))
 		}
 	}
 	for i, w := range shrink(t.widths, limit, least) {
@@ -213,11 +223,11 @@ func shrink(widths []int, limit, least int) []int {
 func (t *table) wrapped(column, limit int) int {
 	widest := 0
 	measure := func(text string) {
-		if size(text) <= limit {
-			widest = max(widest, size(text))
+		if t.size(text) <= limit {
+			widest = max(widest, t.size(text))
 			return
 		}
-		t.eachLine(text, limit, func(line string) { widest = max(widest, width(line)) })
+		t.eachLine(text, limit, func(line string) { widest = max(widest, t.width(line)) })
 	}
 	measure(t.titles[column])
 	for at := column; at < len(t.cells) && widest < limit; at += len(t.titles) {
@@ -228,7 +238,7 @@ func (t *table) wrapped(column, limit int) int {
 
 // lines appends the physical lines of a cell.
 func (t *table) lines(to []string, text string, limit int) []string {
-	if strings.IndexByte(text, '\n') < 0 && width(text) <= limit {
+	if strings.IndexByte(text, '\n') < 0 && t.width(text) <= limit {
 		return append(to, text)
 	}
 	t.eachLine(text, limit, func(line string) { to = append(to, line) })
@@ -238,17 +248,30 @@ func (t *table) lines(to []string, text string, limit int) []string {
 func (t *table) eachLine(text string, limit int, line func(string)) {
 	measure := characters
 	if t.own {
-		measure = width
+		measure = t.width
 		text = Plain(text) // colours do not survive being broken
 	}
 	for logical := range strings.SplitSeq(text, "\n") {
-		if width(logical) <= limit {
+		if t.width(logical) <= limit {
 			line(logical)
 			continue
 		}
 		some := false
 		wrap(logical, limit, measure, func(part string) {
 			some = true
+			// What combines across words may be wider than the words.
+			for t.measured != nil && measure(part) > limit {
+				n := len(part)
+				for n > 0 && measure(part[:n]) > limit {
+					_, size := utf8.DecodeLastRuneInString(part[:n])
+					n -= size
+				}
+				if n == 0 {
+					break // one character that is wider than the column
+				}
+				line(part[:n])
+				part = part[n:]
+			}
 			line(part)
 		})
 		if !some {

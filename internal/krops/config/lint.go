@@ -14,10 +14,11 @@ import (
 // Lint checks a configuration against the repository it belongs to. The problems
 // come in the order of the file.
 func (f *File) Lint(root fs.FS) []Problem {
-	l := &linter{File: f, root: root}
+	l := &linter{File: f, root: root, taken: taken()}
 	for _, name := range []string{"flux-operator", "cert-manager", "capi-operator"} {
 		l.chart(name)
 	}
+	l.shared()
 	l.account()
 	for _, e := range f.Environments {
 		l.environment(e)
@@ -34,6 +35,7 @@ func (f *File) Lint(root fs.FS) []Problem {
 type linter struct {
 	*File
 	root     fs.FS
+	taken    namings
 	problems []Problem
 	objects  []manifest // of the repository, once they are needed
 	read     bool
@@ -111,6 +113,8 @@ func (l *linter) environment(e *Environment) {
 	l.vars(at.child("pivot-manifest-vars"), e)
 	l.hook(at.child("post-kind-create-task"), e)
 	l.teardown(at.child("teardown"), e)
+	l.identities(at, e)
+	l.swept(at.child("teardown"), e)
 	if e.Archetype == AWS {
 		if _, err := e.Region(); err != nil {
 			l.problem(at.child("mgmt-cluster"), "%v: set mgmt-region", err)

@@ -200,6 +200,7 @@ func (s *Settings) check() error {
 	wrong = append(wrong, s.names()...)
 	if s.Verb == VerbBootstrap || s.Verb == VerbPivot {
 		// What would fail once there is a kind cluster fails before.
+		wrong = append(wrong, s.made()...)
 		wrong = append(wrong, s.artifact()...)
 		// Whatever the clock says when the run is tagged, it is later than this.
 		if _, err := s.Metadata(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), ""); err != nil {

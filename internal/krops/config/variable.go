@@ -113,6 +113,9 @@ func (v *variables) duration(field *Duration, name, preset, doc string) {
 		if err != nil {
 			return errors.New(name + " must be a duration (40m, 2h, 90s, or bare seconds)")
 		}
+		if d.Duration <= 0 {
+			return errors.New(name + " must be longer than 0")
+		}
 		*field = d
 		return nil
 	}, func() string { return field.String() })

@@ -313,7 +313,7 @@ func TestWhatIgnoresTermIsKilledAfterTheGrace(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want a cancellation", err)
 			}
-			if took := time.Since(began); took < 1900*time.Millisecond || took > 10*time.Second {
+			if took := time.Since(began); took < 1900*time.Millisecond || took > time.Minute {
 				t.Errorf("took %v, want the grace of 2 s", took)
 			}
 			gone(t, child)
@@ -344,7 +344,7 @@ func TestWhatACommandLeavesBehindDoesNotHoldItsCaller(t *testing.T) {
 	if err != nil || string(out.Stdout) != "started\n" {
 		t.Errorf("got %q, %v", out.Stdout, err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 	child := pidIn(t, dir+"/child")

@@ -64,7 +64,7 @@ func (m *tmux) wait(what string, shown func(screen string) bool) string {
 	m.Helper()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(time.Minute)
 	for range look.C {
 		screen := m.do("capture-pane", "-p", "-t", "0")
 		if shown(screen) {

@@ -75,7 +75,7 @@ func (p *pty) modes() unix.Termios {
 // until reads on until the output since the last call contains the text.
 func (p *pty) until(text string) {
 	p.Helper()
-	give := time.NewTimer(20 * time.Second)
+	give := time.NewTimer(time.Minute)
 	defer give.Stop()
 	for !strings.Contains(p.log, text) {
 		select {

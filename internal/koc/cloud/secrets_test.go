@@ -198,3 +198,30 @@ func TestAPasswordThatLooksLikeAnAliasIsNotShown(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A gateway puts what a service said into a page, and may not know that it is one.
+func TestASecretThatWasEscapedTwiceIsNotShown(t *testing.T) {
+	t.Parallel()
+	inJSON := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+	for _, quote := range []func(string) string{
+		func(s string) string { return html.EscapeString(html.EscapeString(s)) },
+		func(s string) string { return html.EscapeString(inJSON(s)) },
+		func(s string) string { return html.EscapeString(url.PathEscape(s)) },
+		func(s string) string { return inJSON(html.EscapeString(s)) },
+		func(s string) string { return inJSON(inJSON(s)) },
+	} {
+		f := echoing(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, "<html><body><p>"+quote(echoedPassword)+" is wrong</p></body></html>")
+		})
+		streams, _, _, errs := iostreams.Test()
+		c := f.open(openrc("OS_DEBUG", "on", "OS_PASSWORD", echoedPassword), func(o *cloud.Options) { o.Streams = streams })
+
+		err := service(t, c, "compute").Do(t.Context(), cloud.Request{Method: "POST", Path: "/servers"})
+
+		if text := fmt.Sprint(err) + errs.String(); err == nil || len(leaks(text)) > 0 || !strings.Contains(text, "<redacted>") {
+			t.Errorf("%s", text)
+		}
+	}
+}

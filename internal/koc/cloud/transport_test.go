@@ -247,19 +247,27 @@ func TestAnExchangeEndsAtItsLimit(t *testing.T) {
 	})
 }
 
+// stalled begins an answer that never ends.
+type stalled struct{}
+
+// RoundTrip implements [http.RoundTripper].
+func (stalled) RoundTrip(r *http.Request) (*http.Response, error) {
+	silence, feed := io.Pipe()
+	context.AfterFunc(r.Context(), func() { _ = feed.CloseWithError(r.Context().Err()) })
+	body := io.NopCloser(io.MultiReader(strings.NewReader(`{"networks":[`), silence))
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: body, Request: r}, nil
+}
+
 func TestAnAnswerIsCutAtTheLimit(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, `{"networks":[`)
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	}))
-	t.Cleanup(server.Close)
-	session, _ := networked(openrc("OS_AUTH_TYPE", "none", "OS_ENDPOINT", server.URL, "OS_TIMEOUT", "0.1"))
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := service(t, f.open(openrc("OS_AUTH_TYPE", "none", "OS_ENDPOINT", "http://cloud.test/network", "OS_TIMEOUT", "1.5"), func(o *cloud.Options) { o.Transport = stalled{} }), "network")
 
-	err := service(t, session, "network").Do(t.Context(), cloud.Request{Path: "/networks", Into: new(any)})
+		err := s.Do(t.Context(), cloud.Request{Path: "/networks", Into: new(any)})
 
-	wants(t, err, "the answer was not whole in the time for it (--timeout), what was shown is not all")
+		wants(t, err, "the answer was not whole in the time for it (--timeout), what was shown is not all")
+	})
 }
 
 func TestAnInterruptedRequestIsAnInterruption(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 // options are those of a test: nobody is waited for.
 func options(source, target move.Cluster) move.Options {
-	return move.Options{Source: source, Target: target, Namespace: ns, IdleBudget: 5 * time.Second, Quiet: 4 * time.Millisecond, Patience: time.Millisecond}
+	return move.Options{Source: source, Target: target, Namespace: ns, IdleBudget: time.Minute, Quiet: 4 * time.Millisecond, Patience: time.Millisecond}
 }
 
 func TestMoveTakesTheInventoryOfANamespace(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -234,7 +235,7 @@ func TestStory4AControllerThatNeverRestsFailsTheMove(t *testing.T) {
 			source.change("cluster.x-k8s.io/machines/"+ns+"/mgmt-a", busy.edit)
 			l := watch(source, target)
 			o := options(source, target)
-			o.IdleBudget /= 5
+			o.IdleBudget = 2 * time.Second // it does not come to rest
 
 			_, err := move.Move(context.Background(), o)
 			say(t, err, "did not come to rest", busy.says, "the source cluster is as it was")
@@ -255,7 +256,7 @@ func TestStory4ControllersThatWereStoppedAreAtRest(t *testing.T) {
 	source.change("cluster.x-k8s.io/machines/"+ns+"/mgmt-a", rested("False"))
 	l := watch(source, target)
 	o := options(source, target)
-	o.IdleBudget /= 5
+	o.IdleBudget = 2 * time.Second // it does not come to rest
 	_, err := move.Move(context.Background(), o)
 	say(t, err, "Machine fleet/mgmt-a is not paused yet", "scale the Deployments of the providers to 0")
 

@@ -313,7 +313,7 @@ func (r *running) status(t *testing.T, p object.Path) cluster.Status {
 func (r *running) orchestrate(t *testing.T, op api.Operation[api.ObjectName, api.OrchestrationQueued], p object.Path) {
 	t.Helper()
 	id := do(t, r.Client, op, api.Named(p)).OrchestrationID
-	o := do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "30s"})
+	o := do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "2m"})
 	if o.State != api.StateSucceeded {
 		t.Fatalf("%s of %s: %+v", op.ID, p, o)
 	}
@@ -455,7 +455,7 @@ func TestAnInstanceActionAnswersForItsRun(t *testing.T) {
 	r := start(t, newRoot(t))
 	p := r.create(t)
 	accepted := do(t, r.Client, api.PostInstanceActionStart, api.InstanceAction{InstanceName: api.InstanceOf("", p)})
-	exec := do(t, r.Client, api.GetDaemonExec, api.WaitQuery{ID: accepted.ExecID, Wait: "30s"})
+	exec := do(t, r.Client, api.GetDaemonExec, api.WaitQuery{ID: accepted.ExecID, Wait: "2m"})
 	if exec.State != api.StateSucceeded || exec.SessionID != accepted.SessionID {
 		t.Errorf("exec %+v", exec)
 	}
@@ -522,7 +522,7 @@ func TestWhatIsSaidOfAnID(t *testing.T) {
 	r := start(t, root)
 	p := r.create(t)
 	id := do(t, r.Client, api.PostObjectActionFreeze, api.Named(p)).OrchestrationID
-	do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "30s"})
+	do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "2m"})
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -97,5 +97,7 @@ func (l *lock) release() error {
 	f := l.file
 	l.file = nil
 	_ = f.Truncate(0) // for the next one not to be told of this one
+	// A process that is being started shares the file until it runs its own program.
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
 	return f.Close()
 }

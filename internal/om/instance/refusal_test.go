@@ -122,7 +122,7 @@ func TestNoWaitForTheLock(t *testing.T) {
 			t.Errorf("waited %s", took)
 		}
 	}
-	if err := file.Close(); err != nil {
+	if err := errors.Join(unix.Flock(int(file.Fd()), unix.LOCK_UN), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	f.run(instance.Start, func(r *instance.Request) { r.WaitLock = instance.NoWait })

@@ -35,7 +35,7 @@ type world struct {
 	now     time.Time
 	site    renewal.Site
 	renewer *renewal.Renewer
-	deaf    bool // the node answers nothing
+	deaf    func() // told of each question when the node answers nothing
 }
 
 func newWorld(t *testing.T) *world {
@@ -108,8 +108,12 @@ func (w *world) Write(_ context.Context, p object.Path, values map[string][]byte
 
 // Answer implements [renewal.Asker]: what the object tells the listeners to say.
 func (w *world) Answer(_ context.Context, _, token string) (string, error) {
+	if w.deaf != nil {
+		w.deaf()
+		return "", errors.New("it answers 404 Not Found")
+	}
 	for _, keys := range w.keys {
-		if answer, ok := renewal.Challenges(keys[renewal.KeyChallenge])[token]; ok && !w.deaf {
+		if answer, ok := renewal.Challenges(keys[renewal.KeyChallenge])[token]; ok {
 			return answer, nil
 		}
 	}
@@ -329,9 +333,14 @@ func TestTheListenersAnswer(t *testing.T) {
 	if _, ok := w.keys[web][renewal.KeyChallenge]; ok {
 		t.Error("the answers are left behind")
 	}
-	w.deaf = true
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	asked := 0
+	w.deaf = func() {
+		if asked++; asked == 3 {
+			cancel()
+		}
+	}
 	_, err := w.renewer.Renew(ctx, path(t, web), renewal.Options{Force: true})
 	if err == nil || !strings.Contains(err.Error(), "node n1 does not answer the challenge on port 80") || !strings.Contains(err.Error(), "404") {
 		t.Errorf("got %v", err)

@@ -17,6 +17,19 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 )
 
+// lives is a command that ends by itself, once the test says so.
+const lives = "until test -e {dir}/over; do sleep 0.05; done"
+
+// over ends what lives, with a file, whose name it returns.
+func over(t *testing.T, f *drivertest.Fixture) string {
+	t.Helper()
+	name := filepath.Join(f.Dir, "over")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 // The laws again, with the processes in control groups of the kernel.
 func TestSimpleGrouped(t *testing.T) {
 	t.Parallel()
@@ -99,13 +112,14 @@ func TestSimpleGrouped(t *testing.T) {
 	t.Run("nothing is left of a group whose process died by itself, or never ran", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct{ config, verb string }{
-			{"start = /bin/sleep 0.2\n", "dies"}, {"start = /bin/false\nstart_grace = 10s\n", "fails"},
+			{"start = " + lives + "\n", "dies"}, {"start = /bin/false\nstart_grace = 10s\n", "fails"},
 		} {
 			var log strings.Builder
 			f := drivertest.New(t, grouped(c.config), &log)
 			if err := f.Do(instance.Start); (err != nil) != (c.verb == "fails") {
 				t.Fatalf("a start that %s: %v", c.verb, err)
 			}
+			over(t, f)
 			_, after, _ := strings.Cut(log.String(), "--pg ")
 			group, _, _ := strings.Cut(after, " ")
 			for f.Resource().Status == cluster.Up {
@@ -122,8 +136,9 @@ func TestSimpleGrouped(t *testing.T) {
 
 	t.Run("what escaped a dead process is told and ended", func(t *testing.T) {
 		t.Parallel()
-		f := drivertest.New(t, grouped("start = setsid sleep 306 & exec sleep 0.2 | cat\n"), nil)
+		f := drivertest.New(t, grouped("start = setsid sleep 306 & "+lives+" | cat\n"), nil)
 		f.Must(instance.Start)
+		over(t, f)
 		for f.Resource().Status == cluster.Up {
 			if t.Context().Err() != nil {
 				t.Fatal("still up")
@@ -142,7 +157,7 @@ func TestSimpleGrouped(t *testing.T) {
 		t.Parallel()
 		var log strings.Builder
 		// An environment that says nothing: the group alone tells.
-		f := drivertest.New(t, grouped("start = true; setsid env -i /bin/sleep 307 & exec sleep 0.3\n"), &log)
+		f := drivertest.New(t, grouped("start = true; setsid env -i /bin/sleep 307 & "+lives+"\n"), &log)
 		group := func() string {
 			_, after, _ := strings.Cut(log.String(), "--pg ")
 			name, _, _ := strings.Cut(after, " ")
@@ -150,6 +165,7 @@ func TestSimpleGrouped(t *testing.T) {
 		}
 		for range 3 {
 			f.Must(instance.Start)
+			over := over(t, f)
 			for f.Resource().Status == cluster.Up {
 				if t.Context().Err() != nil {
 					t.Fatal("still up")
@@ -157,6 +173,9 @@ func TestSimpleGrouped(t *testing.T) {
 			}
 			if left := procs(t, tree, group()); len(left) != 1 {
 				t.Errorf("left: %v", left)
+			}
+			if err := os.Remove(over); err != nil {
+				t.Fatal(err)
 			}
 		}
 		f.Configure(grouped("start = true; setsid env -i /bin/sleep 308 & exit 0\nstart_grace = 10s\n"))

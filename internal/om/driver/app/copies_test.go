@@ -109,11 +109,31 @@ func killMain(t *testing.T, f *drivertest.Fixture) {
 	}
 }
 
+// endMain has the main process end by itself, when it waits for {dir}/over.
+func endMain(t *testing.T, f *drivertest.Fixture) {
+	t.Helper()
+	r, err := launch.ReadRecord(recordOf(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := r.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := filepath.Join(f.Dir, "over")
+	if err := os.WriteFile(over, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(h.WaitGone(t.Context()), h.Close(), os.Remove(over)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLeftoversAreEndedBeforeAStart(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]string{
 		"of a main process killed":                  "start = true; {dir}/copy 400 & exec sleep 401\n",
-		"that left the session":                     "start = setsid {dir}/copy 402 & sleep 0.15; exit 0\n",
+		"that left the session":                     "start = setsid {dir}/copy 402 & until test -e {dir}/over; do sleep 0.05; done; exit 0\n",
 		"that wrote over their environment":         "start = true; env -i {dir}/copy 403 & exec sleep 404\n",
 		"that hide where they come from":            "start = true; setsid {dir}/copy 405 & exec sleep 406\nenvironment = OPENSVC_RID=x OPENSVC_SVCPATH=y OPENSVC_ACTION=status OPENSVC_ID=z\n",
 		"that ignore the signal, killed in the end": "start = trap '' TERM; ({dir}/copy 407; sleep 408) & exec sleep 409\nstop_timeout = 300ms\n",
@@ -125,6 +145,9 @@ func TestLeftoversAreEndedBeforeAStart(t *testing.T) {
 			for range 2 {
 				f.Must(instance.Start)
 				awaitCopy(t, f)
+				if strings.Contains(config, "/over") {
+					endMain(t, f)
+				}
 				killMain(t, f)
 				left := copies(t, f)
 				if len(left) == 0 {

@@ -197,9 +197,15 @@ func (c *Cloud) method(ctx context.Context, kind string) (name string, body obje
 	case "applicationcredential":
 		return c.applicationCredential()
 	}
-	return "", nil, fmt.Errorf("auth type %q (%s) is not known: use one of password, token, v3applicationcredential, v3totp, v3multifactor, "+
-		"v3oidcpassword, v3oidcclientcredentials, v3oidcaccesstoken, v3oidcauthcode, v3oidcdeviceauthz, none, http_basic, admin_token",
-		s.text("auth_type"), s.values["auth_type"].Source)
+	return "", nil, fmt.Errorf("auth type %q (%s) is not known: use one of %s", s.text("auth_type"), s.values["auth_type"].Source, strings.Join(AuthTypes(), ", "))
+}
+
+// AuthTypes are the ways to authenticate that there are.
+func AuthTypes() []string {
+	return []string{
+		"password", "token", "v3applicationcredential", "v3totp", "v3multifactor",
+		"v3oidcpassword", "v3oidcclientcredentials", "v3oidcaccesstoken", "v3oidcauthcode", "v3oidcdeviceauthz", "none", "http_basic", "admin_token",
+	}
 }
 
 func (c *Cloud) applicationCredential() (string, object, error) {

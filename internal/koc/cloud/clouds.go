@@ -326,6 +326,16 @@ func (f *files) only() (string, error) {
 	return "", nil
 }
 
+// Names are the clouds of clouds.yaml, none when it cannot be read.
+func Names(env func(string) string) []string {
+	f := files{env: env}
+	all, err := f.clouds()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(all.at("clouds")))
+}
+
 // cloud returns an entry.
 func (f *files) cloud(name string) (section, string, error) {
 	all, err := f.clouds()

@@ -28,6 +28,9 @@ type Command struct {
 	NoWatch bool
 	// OptIn names the columns of a listing that only -c or --sort-column shows.
 	OptIn []string
+	// Columns are those of a listing that are known before it asks the cloud, without
+	// and with --long; nil is unknown. They complete -c.
+	Columns func(long bool) []string
 	// Aliases are other words for the same command, hidden from lists.
 	Aliases []string
 	Run     func(ctx context.Context, c *Call) error

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
+	"github.com/holdfast-ops/holdfast/internal/koc/cloud"
 	"github.com/holdfast-ops/holdfast/internal/koc/render"
 	"github.com/holdfast-ops/holdfast/internal/koc/whole"
 )
@@ -82,7 +83,7 @@ func (r *invocation) candidates(ctx context.Context, before []string, last strin
 		if err != nil || f == nil || !f.takesValue() {
 			return nil
 		}
-		found := r.valuesOf(ctx, g, t, f.Choices, f.Complete, val)
+		found := r.valuesOfFlag(ctx, g, t, cmd, f, val)
 		for i := range found {
 			found[i].text = name + "=" + found[i].text
 		}
@@ -90,7 +91,7 @@ func (r *invocation) candidates(ctx context.Context, before []string, last strin
 	}
 	ended := slices.Contains(before, "--")
 	if f := g.waiting(before); f != nil && !ended {
-		return r.valuesOf(ctx, g, t, f.Choices, f.Complete, last)
+		return r.valuesOfFlag(ctx, g, t, cmd, f, last)
 	}
 	if strings.HasPrefix(last, "-") && !ended {
 		return g.flagsLike(last, t.entry != nil)
@@ -181,6 +182,42 @@ func (g *grammar) lenient(args []string) *run {
 		}
 	}
 	return r
+}
+
+// valuesOfFlag are the values of a flag: those of a few flags are known without a
+// declaration and without asking the cloud.
+func (r *invocation) valuesOfFlag(ctx context.Context, g *grammar, t target, cmd *Command, f *Flag, prefix string) []candidate {
+	var known []string
+	switch f.Name {
+	case "os-cloud":
+		known = cloud.Names(r.proc.Env)
+	case "os-interface":
+		known = []string{"public", "internal", "admin"}
+	case "os-auth-type":
+		known = cloud.AuthTypes()
+	case "os-system-scope":
+		known = []string{"all"}
+	case "column", "sort-column":
+		return columnsLike(cmd, g.lenient(t.args).values, prefix)
+	default:
+		return r.valuesOf(ctx, g, t, f.Choices, f.Complete, prefix)
+	}
+	return r.valuesOf(ctx, g, t, known, "", prefix)
+}
+
+// columnsLike are the columns that a prefix begins, in whatever case.
+func columnsLike(cmd *Command, v *Values, prefix string) []candidate {
+	var found []candidate
+	names := slices.Clone(cmd.OptIn)
+	if cmd.Columns != nil {
+		names = append(cmd.Columns(v.Declares("long") && v.Is("long")), names...)
+	}
+	for i, name := range names {
+		if len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) && !slices.Contains(names[:i], name) {
+			found = append(found, candidate{text: name})
+		}
+	}
+	return found
 }
 
 func (r *invocation) valuesOf(ctx context.Context, g *grammar, t target, choices []string, noun, prefix string) []candidate {

@@ -64,6 +64,12 @@ func serverList() command.Command {
 			"Created At", "Image ID", "Flavor ID", "Availability Zone", "Host", "Task State", "Power State", "Project ID", "User ID",
 			"Security Groups", "Properties",
 		},
+		Columns: func(long bool) []string {
+			if long {
+				return []string{"ID", "Name", "Status", "Networks", "Image Name", "Flavor"}
+			}
+			return []string{"ID", "Name", "Status", "Networks", "Flavor"}
+		},
 		Run: listServers,
 	}
 }

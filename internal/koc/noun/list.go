@@ -75,7 +75,7 @@ func (n Noun) List(l Listing) func() command.Command {
 		}
 		return command.Command{
 			Short: l.Short, Long: l.Long, Args: l.Args, Flags: flags, Exclusive: l.Exclusive,
-			Output: command.Listed, OptIn: optIn(l.Columns),
+			Output: command.Listed, OptIn: optIn(l.Columns), Columns: titles(l.Columns),
 			Run: func(ctx context.Context, c *command.Call) error { return n.list(ctx, c, l) },
 		}
 	}
@@ -327,6 +327,19 @@ func hasLong(columns []Column) bool {
 		}
 	}
 	return false
+}
+
+// titles are those of the columns of our own voice.
+func titles(columns []Column) func(long bool) []string {
+	return func(long bool) []string {
+		var names []string
+		for _, col := range columns {
+			if !col.Compat && (long || !col.Long) {
+				names = append(names, col.Title)
+			}
+		}
+		return names
+	}
 }
 
 func optIn(columns []Column) []string {

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/holdfast-ops/holdfast/internal/om/driver/app"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/container"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/fs"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/task"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
@@ -15,6 +16,9 @@ func Registry() *resource.Registry {
 		fs.Flag,
 		app.Forking,
 		app.Simple,
+		container.Docker,
+		container.OCI,
+		container.Podman,
 		task.ACME,
 		task.Host,
 	)

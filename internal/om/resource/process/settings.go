@@ -36,7 +36,7 @@ func (s *Settings) Keywords(k *keyword.Table) {
 	k.String(&s.Group, "group", "The group the commands run as, by name or number. By default, that of the user.").Scopable().Eg("www-data")
 	k.String(&s.Dir, "cwd", "The working directory of the commands.").Scopable().Eg("/srv/{fqdn}")
 	k.Umask(&s.Umask, "umask", "The file creation mask of the commands, in octal. By default, that of the agent.").Scopable().Eg("022")
-	k.Shlex(&s.Environment, "environment", "Variables added to the environment of the commands, as VAR=value. Quote the values that hold blanks.").Scopable().Check(checkEnvironment).Eg(`LANG=C "TITLE=my shop"`)
+	k.Shlex(&s.Environment, "environment", "Variables added to the environment of the commands, as VAR=value. Quote the values that hold blanks.").Scopable().Check(CheckEnvironment).Eg(`LANG=C "TITLE=my shop"`)
 	k.Shlex(&s.Configs, "configs_environment", "Variables that take the value of a key of a cfg object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Scopable().Eg("PORT=shop/port shop/logo_url")
 	k.Shlex(&s.Secrets, "secrets_environment", "Variables that take the value of a key of a sec object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Scopable().Eg("PASSWORD=db/password")
 	k.Duration(&s.Timeout, "timeout", "How long a command may take, when no keyword says it for that command.").Scopable().Eg("1m30s")
@@ -105,7 +105,9 @@ func (s *Settings) Environ(e resource.Env) ([]string, error) {
 	return env, nil
 }
 
-func checkEnvironment(text string) error {
+// CheckEnvironment tells what is wrong in a list of VAR=value words. It is a rule for
+// [keyword.Keyword.Check].
+func CheckEnvironment(text string) error {
 	variables, err := config.ParseShlex(text)
 	for _, v := range variables {
 		err = errors.Join(err, checkVariable(v))

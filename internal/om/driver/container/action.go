@@ -1,0 +1,193 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+)
+
+// removeWait is how long an engine may take to stop what it kills, and to remove it.
+const removeWait = 30 * time.Second
+
+// Start implements [resource.Starter].
+func (c *container) Start(ctx context.Context) error {
+	refuse := func(err error) error { return &resource.UntouchedError{Err: err} }
+	f, err := c.find(ctx)
+	switch {
+	case err != nil:
+		return refuse(err)
+	case f == nil:
+		return c.started(ctx, c.create(ctx))
+	case !c.owns(f):
+		return refuse(c.foreign())
+	case f.phase() == runs:
+		return &resource.AlreadyUpError{What: "container " + c.fullName()}
+	case f.phase() == between:
+		return refuse(fmt.Errorf("the container %s is %s: stop it, then start it again", c.fullName(), f.State.Status))
+	case c.rm:
+		if err := c.remove(ctx, f); err != nil {
+			return refuse(err)
+		}
+		return c.started(ctx, c.create(ctx))
+	}
+	engine, err := c.engine()
+	if err != nil {
+		return refuse(err)
+	}
+	group, err := c.cgroupParent(ctx, engine)
+	if err != nil {
+		return refuse(err)
+	}
+	if f.HostConfig.CgroupParent != group {
+		return refuse(fmt.Errorf("the container %s was made in the control group %q, and is to run in %q: remove it with `%s rm %s`, or set rm = true", c.fullName(), f.HostConfig.CgroupParent, group, engine, c.fullName()))
+	}
+	argv := []string{"start"}
+	if !c.detach {
+		argv = append(argv, "--attach")
+	}
+	return c.started(ctx, c.do(ctx, c.startTimeout, append(argv, f.ID)...))
+}
+
+// started makes sure that what was started runs.
+func (c *container) started(ctx context.Context, err error) error {
+	if err != nil || !c.detach {
+		return err
+	}
+	f, err := c.find(ctx)
+	switch {
+	case err != nil:
+		return err
+	case f == nil:
+		return fmt.Errorf("the container %s has vanished since it was started", c.fullName())
+	case f.phase() == ended:
+		engine, _ := c.engine()
+		return fmt.Errorf("the container %s ended as soon as it was started, with exit status %d: `%s logs %s` shows what it said", c.fullName(), f.State.ExitCode, engine, f.ID[:min(len(f.ID), 12)])
+	}
+	return nil
+}
+
+// discard removes what a failed making left.
+func (c *container) discard(ctx context.Context) error {
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWait)
+	defer cancel()
+	f, err := c.find(after)
+	if err != nil || f == nil || !c.owns(f) {
+		return err
+	}
+	return c.remove(after, f)
+}
+
+// remove removes a container of ours, with the volumes the engine made for it alone.
+func (c *container) remove(ctx context.Context, f *found) error {
+	return c.do(ctx, removeWait, "rm", "--force", "--volumes", f.ID)
+}
+
+// Stop implements [resource.Stopper].
+func (c *container) Stop(ctx context.Context) error {
+	f, err := c.find(ctx)
+	switch {
+	case err != nil:
+		return err
+	case f == nil:
+		return nil
+	case !c.owns(f):
+		return c.foreign()
+	}
+	if f.phase() != ended {
+		if err := c.end(ctx, f); err != nil {
+			return err
+		}
+	}
+	if !c.rm {
+		return nil
+	}
+	// The engine may have done it: a container may be told to vanish when it ends.
+	err = c.remove(ctx, f)
+	if gone, findErr := c.find(ctx); findErr == nil && gone == nil {
+		return nil
+	}
+	return err
+}
+
+// end stops a container. The engine kills it once its time is over.
+func (c *container) end(ctx context.Context, f *found) error {
+	if f.State.Status == "paused" {
+		if err := c.do(ctx, removeWait, "unpause", f.ID); err != nil {
+			return err
+		}
+	}
+	patience := c.stopTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)*9/10)
+	}
+	seconds := int64(max(patience+time.Second-1, 0) / time.Second)
+	if err := c.do(ctx, patience+removeWait, "stop", "-t", strconv.FormatInt(seconds, 10), f.ID); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		c.env.Warnf("%s: killed", err)
+		if killErr := c.do(ctx, removeWait, "kill", f.ID); killErr != nil {
+			err = errors.Join(err, killErr)
+		}
+		if left, findErr := c.find(ctx); findErr != nil || left != nil && left.phase() != ended {
+			return errors.Join(err, findErr)
+		}
+	}
+	return nil
+}
+
+// Unprovision implements [resource.Unprovisioner].
+func (c *container) Unprovision(ctx context.Context) error {
+	f, err := c.find(ctx)
+	switch {
+	case err != nil:
+		return err
+	case f == nil:
+		return nil
+	case !c.owns(f):
+		return c.foreign()
+	}
+	return c.remove(ctx, f)
+}
+
+// Signal implements [resource.Signaler].
+func (c *container) Signal(ctx context.Context, sig syscall.Signal) (string, error) {
+	f, err := c.find(ctx)
+	if err != nil || f == nil || !c.owns(f) || f.phase() != runs {
+		return "", err
+	}
+	if err := c.do(ctx, removeWait, "kill", "--signal", unix.SignalName(sig), f.ID); err != nil {
+		return "", err
+	}
+	return "container " + c.fullName(), nil
+}
+
+// Info implements [resource.Informer].
+func (c *container) Info(ctx context.Context) (map[string]string, error) {
+	engine, err := c.engine()
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{"name": c.fullName(), "engine": engine, "image": c.image}
+	f, err := c.find(ctx)
+	if err != nil || f == nil || !c.owns(f) {
+		return known, err
+	}
+	known["id"], known["image_id"] = f.ID, f.Image
+	return known, nil
+}
+
+var (
+	_ resource.Starter       = (*container)(nil)
+	_ resource.Stopper       = (*container)(nil)
+	_ resource.Unprovisioner = (*container)(nil)
+	_ resource.Signaler      = (*container)(nil)
+	_ resource.Informer      = (*container)(nil)
+)

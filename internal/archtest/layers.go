@@ -45,7 +45,7 @@ func Layers() Table {
 			{Name: "contract", Packages: []string{
 				"internal/om/resource/...", "internal/om/api",
 				"internal/koc/cloud", "internal/koc/render", "internal/koc/sshkey", "internal/koc/command", "internal/koc/noun", "internal/koc/cloudtest",
-				"internal/koc/gauge", "internal/koc/drain",
+				"internal/koc/gauge", "internal/koc/drain", "internal/krops/configtest",
 			}},
 			{Name: "doers", Packages: []string{
 				"internal/om/store", "internal/om/datastore", "internal/om/inventory", "internal/om/logbook", "internal/om/ledger", "internal/om/driver/...",

@@ -67,11 +67,6 @@ func (e *Engine) Named(ctx context.Context, name string) (c Container, found boo
 	return list[0], true, nil
 }
 
-// Prefixed finds the containers whose names begin with a text.
-func (e *Engine) Prefixed(ctx context.Context, prefix string) ([]Container, error) {
-	return e.Containers(ctx, func(c Container) bool { return prefix != "" && strings.HasPrefix(c.Name, prefix) })
-}
-
 // Remove removes a container by force, with its volumes, and returns once it is
 // gone. One that is gone already is no error.
 func (e *Engine) Remove(ctx context.Context, c Container) error {

@@ -53,22 +53,6 @@ func TestContainersAreFoundByTheirWholeName(t *testing.T) {
 	}
 }
 
-func TestContainersAreFoundByPrefix(t *testing.T) {
-	t.Parallel()
-	e, s := running(t)
-	for _, name := range []string{"local-management-lb", "local-management-cp-0", "my-local-management", "local-workload-lb"} {
-		s.Add(enginetest.Container{Name: name})
-	}
-
-	found, err := e.Prefixed(t.Context(), "local-management")
-	if diff := cmp.Diff([]string{"local-management-cp-0", "local-management-lb"}, names(found)); diff != "" || err != nil {
-		t.Error(diff, err)
-	}
-	if found, err := e.Prefixed(t.Context(), ""); err != nil || len(found) != 0 {
-		t.Errorf("an empty prefix finds %q", names(found))
-	}
-}
-
 func TestAListingThatFailsIsNoEmptyOne(t *testing.T) {
 	t.Parallel()
 	e, s := running(t)

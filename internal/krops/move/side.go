@@ -91,10 +91,10 @@ var (
 	namespaces   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	secretKind   = schema.GroupKind{Kind: "Secret"}
-	clusterKind  = schema.GroupKind{Group: clusterAPI, Kind: "Cluster"}
-	classKind    = schema.GroupKind{Group: clusterAPI, Kind: "ClusterClass"}
-	machineKind  = schema.GroupKind{Group: clusterAPI, Kind: "Machine"}
+	secretKind   = kube.Secret
+	clusterKind  = kube.CAPICluster
+	classKind    = kube.CAPIClusterClass
+	machineKind  = kube.CAPIMachine
 	setKind      = schema.GroupKind{Group: addons, Kind: "ClusterResourceSet"}
 	bindingKind  = schema.GroupKind{Group: addons, Kind: "ClusterResourceSetBinding"}
 	providerKind = schema.GroupKind{Group: inventory, Kind: "Provider"}

@@ -9,41 +9,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/configtest"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden plans")
 
-func file(t *testing.T) *config.File {
-	t.Helper()
-	text, err := os.ReadFile("../config/testdata/checked-in.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := config.Parse("bootstrap.toml", text, app.Nearest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 // settings are those of an environment, with some variables.
 func settings(t *testing.T, verb config.Verb, profile string, env ...string) *config.Settings {
 	t.Helper()
-	s, err := file(t).Resolve(verb, profile, func(name string) (string, bool) {
-		for _, pair := range append(env, "HOME=/home/op", "GITHUB_TOKEN=hunter2") {
-			if key, value, _ := strings.Cut(pair, "="); key == name {
-				return value, true
-			}
-		}
-		return "", false
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return configtest.Settings(t, verb, profile, append(env, "HOME=/home/op", "GITHUB_TOKEN=hunter2")...)
 }
 
 // empty is the world of a host on which nothing was ever done.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/configtest"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
 )
@@ -184,33 +183,9 @@ type story struct {
 
 func (c story) plan(w plan.World) plan.Plan { return c.by(c.settings, w) }
 
-func file(t *testing.T) *config.File {
-	t.Helper()
-	text, err := os.ReadFile("../config/testdata/checked-in.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := config.Parse("bootstrap.toml", text, app.Nearest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 func settings(t *testing.T, verb config.Verb, profile string, env ...string) *config.Settings {
 	t.Helper()
-	s, err := file(t).Resolve(verb, profile, func(name string) (string, bool) {
-		for _, pair := range append(env, "HOME=/home/op", "GITHUB_TOKEN=hunter2") {
-			if key, value, _ := strings.Cut(pair, "="); key == name {
-				return value, true
-			}
-		}
-		return "", false
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return configtest.Settings(t, verb, profile, append(env, "HOME=/home/op", "GITHUB_TOKEN=hunter2")...)
 }
 
 // controlled is the world of a teardown: clusters and providers on a host.

@@ -18,9 +18,9 @@ import (
 	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/configtest"
 	"github.com/holdfast-ops/holdfast/internal/krops/engine/enginetest"
 	"github.com/holdfast-ops/holdfast/internal/krops/kind"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
@@ -150,24 +150,12 @@ func (p *premises) write(name, text string) {
 // site opens the site of an environment.
 func (p *premises) site(verb config.Verb, environment string) *site.Site {
 	p.t.Helper()
-	text, err := os.ReadFile("../config/testdata/checked-in.toml")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	f, err := config.Parse("bootstrap.toml", text, app.Nearest)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	lookup := func(name string) (string, bool) { v, ok := p.env[name]; return v, ok }
-	settings, err := f.Resolve(verb, environment, lookup)
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	var environ []string
 	for name, value := range p.env {
 		environ = append(environ, name+"="+value)
 	}
 	slices.Sort(environ)
+	settings := configtest.Settings(p.t, verb, environment, environ...)
 	return site.New(site.Options{
 		Settings: settings, Root: p.dir + "/repository", Dir: p.dir, Environ: environ, Kinds: p.kinds, Runner: p.runner, Github: p.github, Version: "v1", System: p.dir,
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/configtest"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/run"
 	"github.com/holdfast-ops/holdfast/internal/krops/site"
@@ -42,13 +43,7 @@ func TestOnlyTheKubeconfigOfThisEnvironmentIsSetAside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "mgmt.yaml")
-			s, err := file(t).Resolve(config.VerbTeardown, "aws", func(name string) (string, bool) {
-				v := map[string]string{"HOME": "/home/op", "MGMT_KUBECONFIG": path}[name]
-				return v, v != ""
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := configtest.Settings(t, config.VerbTeardown, "aws", home, "MGMT_KUBECONFIG="+path)
 			if c.text != "" {
 				if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 					t.Fatal(err)

@@ -1,54 +1,30 @@
 package site_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/configtest"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/site"
 )
 
+const home = "HOME=/home/op"
+
 // built is a site of an environment, which nothing was asked of.
 func built(t *testing.T) *site.Site {
 	t.Helper()
-	s, err := file(t).Resolve(config.VerbBootstrap, "aws", home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return site.New(site.Options{Settings: s})
-}
-
-func home(name string) (string, bool) {
-	return map[string]string{"HOME": "/home/op"}[name], name == "HOME"
-}
-
-func file(t *testing.T) *config.File {
-	t.Helper()
-	text, err := os.ReadFile("../config/testdata/checked-in.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := config.Parse("bootstrap.toml", text, app.Nearest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return site.New(site.Options{Settings: configtest.Settings(t, config.VerbBootstrap, "aws", home)})
 }
 
 // everything is each step and each fact of the plans of all profiles.
 func everything(t *testing.T) (steps []plan.Step, facts []plan.Fact) {
 	t.Helper()
-	file := file(t)
 	for _, profile := range []string{"aws", "local-host", "local-talos", "azure", "gcp"} {
 		for verb, build := range map[config.Verb]func(*config.Settings, plan.World) plan.Plan{config.VerbBootstrap: plan.Bootstrap, config.VerbTeardown: plan.Teardown} {
-			s, err := file.Resolve(verb, profile, home)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := configtest.Settings(t, verb, profile, home)
 			s.Recreate = true
 			s.Environment.PivotSopsSecrets = []string{"a.sops.yaml"}
 			for _, host := range []plan.Host{plan.HostUnknown, plan.HostKind, plan.HostSelfManaged, plan.HostUnreachable} {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/configtest"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
 	"github.com/holdfast-ops/holdfast/internal/krops/site"
 	"github.com/holdfast-ops/holdfast/internal/krops/sweep"
@@ -21,10 +22,7 @@ import (
 // inAWS is a site of an environment on an account of AWS.
 func inAWS(t *testing.T, a *awstest.Account, environment string) *site.Site {
 	t.Helper()
-	s, err := file(t).Resolve(config.VerbBootstrap, environment, home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := configtest.Settings(t, config.VerbBootstrap, environment, home)
 	quick := sweep.Budget{Within: time.Minute, Every: time.Millisecond}
 	return site.New(site.Options{Settings: s, AWS: sweep.Options{
 		Backoff: time.Millisecond,
@@ -60,15 +58,12 @@ func TestTheQuotaOfAddressesIsCheckedInEveryRegion(t *testing.T) {
 
 func TestE4ARegionThatCannotBeDerived(t *testing.T) {
 	t.Parallel()
-	s, err := file(t).Resolve(config.VerbBootstrap, "aws", home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := configtest.Settings(t, config.VerbBootstrap, "aws", home)
 	e := *s.Environment
 	e.MgmtCluster = "eu-north-1-mgmt"
 	s.Environment = &e
 
-	err = site.New(site.Options{Settings: s}).Do(t.Context(), plan.Step{ID: "preflight-eip-quota"}, &spoken{})
+	err := site.New(site.Options{Settings: s}).Do(t.Context(), plan.Step{ID: "preflight-eip-quota"}, &spoken{})
 
 	const want = "mgmt-cluster 'eu-north-1-mgmt' does not end with '-management'; cannot derive its AWS region for EIP quota check"
 	if fmt.Sprint(err) != want {
@@ -124,7 +119,7 @@ func TestQ35AnEnvironmentWithoutClustersInAWSTouchesNothing(t *testing.T) {
 			t.Errorf("%s: %v, %v", environment, err, a.Calls())
 		}
 	}
-	scope, err := sweep.ScopeOf(file(t), file(t).Environments[0])
+	scope, err := sweep.ScopeOf(configtest.File(t), configtest.File(t).Environments[0])
 	if err != nil || len(scope.Users)+len(scope.Roles) > 0 {
 		t.Errorf("%v, %v", scope, err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
+	"github.com/holdfast-ops/holdfast/internal/krops/configtest"
 	"github.com/holdfast-ops/holdfast/internal/krops/engine"
 	"github.com/holdfast-ops/holdfast/internal/krops/kind"
 	"github.com/holdfast-ops/holdfast/internal/krops/plan"
@@ -53,25 +53,7 @@ type scene struct {
 func set(t *testing.T, profile string, kind, target *server, env ...string) *scene {
 	t.Helper()
 	home := t.TempDir()
-	text, err := os.ReadFile("../config/testdata/checked-in.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := config.Parse("bootstrap.toml", text, app.Nearest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := f.Resolve(config.VerbTeardown, profile, func(name string) (string, bool) {
-		for _, pair := range append(env, "HOME="+home) {
-			if key, value, _ := strings.Cut(pair, "="); key == name {
-				return value, true
-			}
-		}
-		return "", false
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := configtest.Settings(t, config.VerbTeardown, profile, append(env, "HOME="+home)...)
 	x := &scene{t: t, settings: s, kind: kind, target: target, gone: map[plan.Fact]bool{}, patience: time.Minute}
 	if target != nil {
 		x.write(target.kubeconfig(s.Environment.MgmtCluster))

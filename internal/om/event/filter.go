@@ -75,6 +75,21 @@ func (f Filter) Has(name string) bool {
 	return slices.ContainsFunc(f.labels, func(l label) bool { return l.name == name })
 }
 
+// Equal is what a label, or the field of that name, must be equal to.
+func (f Filter) Equal(name string) (value string, ok bool) {
+	for _, l := range f.labels {
+		if l.name == name {
+			return l.value, true
+		}
+	}
+	for _, c := range f.fields {
+		if c.op == "=" && c.path[len(c.path)-1] == name && (len(c.path) == 1 || len(c.path) == 2 && c.path[0] == "data") {
+			return c.value, true
+		}
+	}
+	return "", false
+}
+
 // String returns the text [ParseFilter] reads back.
 func (f Filter) String() string {
 	parts := []string{f.kind}

@@ -1,6 +1,10 @@
 package event
 
-import "github.com/holdfast-ops/holdfast/internal/om/object"
+import (
+	"strings"
+
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+)
 
 // Every kind and its labels: a struct that is not here is not an event.
 
@@ -295,6 +299,21 @@ func execLabels(p object.Path, node, origin, sid string) map[string]string {
 	}
 	l["origin"], l["id"] = origin, sid
 	return l
+}
+
+// KindNamed is the event that a word names: its kind, or the same in lower case
+// with underscores; "" for the word all.
+func KindNamed(word string) (kind string, known bool) {
+	if word == "all" {
+		return "", true
+	}
+	plain := strings.ToLower(strings.ReplaceAll(word, "_", ""))
+	for _, k := range Kinds() {
+		if strings.ToLower(k) == plain {
+			return k, true
+		}
+	}
+	return "", false
 }
 
 // Kinds lists the kind of every event, sorted.

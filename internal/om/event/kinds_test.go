@@ -124,3 +124,17 @@ func wanted(kind string) []string {
 		"SetNodeMonitor":              "node node_monitor_update",
 	}[kind])
 }
+
+func TestTheWordsOfEvents(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"NodeFrozen": "NodeFrozen", "node_frozen": "NodeFrozen", "instance_status_updated": "InstanceStatusUpdated", "all": "",
+	} {
+		if kind, ok := event.KindNamed(word); kind != want || !ok {
+			t.Errorf("%s: %q, %t", word, kind, ok)
+		}
+	}
+	if kind, ok := event.KindNamed("nosuch"); ok {
+		t.Errorf("nosuch is %q", kind)
+	}
+}

@@ -70,6 +70,9 @@ func (k *Keyword) Convert(text string, c Context) error {
 }
 
 func (k *Keyword) convert(text string, c Context) error {
+	if k.word != "" && strings.TrimSpace(text) == k.word {
+		return nil
+	}
 	if err := k.set(text, c); err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ package keyword
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -62,6 +61,7 @@ type Keyword struct {
 	set    func(text string, c Context) error
 	checks []func(text string) error
 	refers func(text string) []string // the sections a value names
+	word   string                     // what is accepted besides; nothing when empty
 }
 
 // Context gives the converters what depends on the site.
@@ -142,17 +142,9 @@ func (k *Keyword) Alias(names ...string) *Keyword {
 	return k
 }
 
-// OrWord accepts a word besides the values of the type. It leaves the field as it is.
-func (k *Keyword) OrWord(word string) *Keyword {
-	set := k.set
-	k.set = func(text string, c Context) error {
-		if strings.TrimSpace(text) == word {
-			return nil
-		}
-		return set(text, c)
-	}
-	return k
-}
+// OrWord accepts a word besides the values of the type, whatever the rules. It
+// leaves the field as it is.
+func (k *Keyword) OrWord(word string) *Keyword { k.word = word; return k }
 
 // OneOf lists the only values allowed.
 func (k *Keyword) OneOf(values ...string) *Keyword { k.Candidates = values; return k }

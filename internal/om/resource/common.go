@@ -108,7 +108,7 @@ func (c *Common) trigger(t *keyword.Table, action string) {
 			}
 			c.Triggers[name] = command
 			t.String(command, name, "A command run "+when+" the "+action+" of the resource. "+failure+
-				" It is executed without a shell, unless it holds a pipe, && or ;.").Scopable().Eg("/usr/bin/logger " + action)
+				" It is executed without a shell, unless it holds a pipe, && or ;.").Check(keyword.Command).Scopable().Eg("/usr/bin/logger " + action)
 		}
 		bind("blocking_"+phase+"_"+action, "Its failure fails the action.")
 		bind(phase+"_"+action, "Its failure is only logged.")

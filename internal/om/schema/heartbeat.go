@@ -51,28 +51,28 @@ func (s *HeartbeatSettings) KeywordsOf(typ string, k *keyword.Table) {
 }
 
 func (s *HeartbeatSettings) unicast(k *keyword.Table) {
-	k.String(&s.Addr, "addr", "The address a node listens on, and its peers send to.").Scopable().
+	k.String(&s.Addr, "addr", "The address a node listens on, and its peers send to.").Check(keyword.Host).Scopable().
 		DefaultText("All addresses to listen, that of the node name to send.").Eg("192.0.2.1")
-	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Scopable().DefaultText("The one the routes tell.").Eg("eth0")
+	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Check(keyword.Interface).Scopable().DefaultText("The one the routes tell.").Eg("eth0")
 	k.Int(&s.Port, "port", "The port a node listens on.").Between(1, maxPort).Scopable().Default("1215")
-	k.List(&s.Nodes, "nodes", "The nodes that use this heartbeat.").Scopable().DefaultText("All the nodes of the cluster.")
+	k.List(&s.Nodes, "nodes", "The nodes that use this heartbeat.").Check(keyword.Each(keyword.Host)).Scopable().DefaultText("All the nodes of the cluster.")
 }
 
 func (s *HeartbeatSettings) multicast(k *keyword.Table) {
-	k.String(&s.Addr, "addr", "The multicast address.").Scopable().Default("224.3.29.71")
-	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Scopable().DefaultText("The one the routes tell.").Eg("eth0")
+	k.String(&s.Addr, "addr", "The multicast address.").Check(keyword.Multicast).Scopable().Default("224.3.29.71")
+	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Check(keyword.Interface).Scopable().DefaultText("The one the routes tell.").Eg("eth0")
 	k.Int(&s.Port, "port", "The port the nodes send to, and listen on.").Between(1, maxPort).Scopable().Default("10000")
 }
 
 func (s *HeartbeatSettings) disk(k *keyword.Table) {
-	k.String(&s.Dev, "dev", "The shared device, signed beforehand. Its content is lost.").Required().Scopable().Eg("/dev/mapper/hb1")
+	k.String(&s.Dev, "dev", "The shared device, signed beforehand. Its content is lost.").Check(keyword.File).Required().Scopable().Eg("/dev/mapper/hb1")
 	k.Int(&s.MaxSlots, "max_slots", "The number of nodes the device has room for.").AtLeast(1).Default("1024")
 }
 
 func (s *HeartbeatSettings) relay(k *keyword.Table) {
-	k.String(&s.Relay, "relay", "The address of the relay, a daemon of another site.").Required().Eg("relay.example.com:1215")
+	k.String(&s.Relay, "relay", "The address of the relay, a daemon of another site.").Check(keyword.Server).Required().Eg("relay.example.com:1215")
 	k.String(&s.Username, "username", "The user of the relay.").Default("relay")
-	k.String(&s.Password, "password", "The sec object whose key password holds that of the user.").Default("system/sec/relay")
+	k.String(&s.Password, "password", "The sec object whose key password holds that of the user.").Check(keyword.Sec).Default("system/sec/relay")
 	k.Bool(&s.Insecure, "insecure", "Do not verify the certificate of the relay.").Default("false")
 }
 

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -112,8 +113,8 @@ type ACMESettings struct {
 
 // Keywords declares the keywords of the acme section.
 func (s *ACMESettings) Keywords(k *keyword.Table) {
-	k.String(&s.Directory, "directory", "The directory that issues the certificate: letsencrypt, letsencrypt-staging, or a url.").Eg("letsencrypt")
-	k.String(&s.Webroot, "webroot", "The directory where a web server reads the answers to the challenges.").Eg("/srv/www")
+	k.String(&s.Directory, "directory", "The directory that issues the certificate: letsencrypt, letsencrypt-staging, or a url.").Check(directory).Eg("letsencrypt")
+	k.String(&s.Webroot, "webroot", "The directory where a web server reads the answers to the challenges.").Check(keyword.File).Eg("/srv/www")
 	k.Duration(&s.RenewBefore, "renew_before", "How long before its expiry the certificate is renewed.").Default("30d")
 }
 
@@ -171,13 +172,21 @@ func acme() keyword.Section {
 		func(k *keyword.Table) { (&ACMESettings{}).Keywords(k) })
 }
 
+// directory is the rule of ACME directories.
+func directory(text string) error {
+	if text == "letsencrypt" || text == "letsencrypt-staging" || strings.HasPrefix(text, "https://") && keyword.URL(text) == nil || text == "" {
+		return nil
+	}
+	return errors.New("no directory: write letsencrypt, letsencrypt-staging, or the https url of one")
+}
+
 func claim() keyword.Section {
 	return numbered("claim", "What the objects of the namespace may take, all together, of what the cluster shares.", func(t *keyword.Table) {
 		k := unread{t}
 		k.text("type", "What is claimed.").Required().OneOf("pool", "network", "cpu", "memory")
-		k.text("name", "The pool or the network claimed.").Eg("tank")
-		k.text("limit", "How much the objects may take.").Required().Eg("250m")
-		k.text("default", "What a container that says nothing is capped to.").Eg("100m")
+		k.text("name", "The pool or the network claimed.").Check(keyword.Word).Eg("tank")
+		k.text("limit", "How much the objects may take.").Check(keyword.Amount).Required().Eg("250m")
+		k.text("default", "What a container that says nothing is capped to.").Check(keyword.Amount).Eg("100m")
 	})
 }
 
@@ -195,7 +204,7 @@ func (s *ObjectSettings) Keywords(k *keyword.Table) {
 	k.String(&s.ID, "id", "Identifies the object, whatever it is renamed or moved to. The agent writes it at the first commit.").
 		DefaultText("A random uuid.").Recorded().Eg("0e745444-6724-48f9-8167-e865b4f9ec94")
 	k.String(&s.App, "app", "The application the object belongs to, for the collector to attribute and authorize.").Default("default").Check(keyword.Word)
-	k.String(&s.Env, "env", "The environment the object serves. By default that of the node.").
+	k.String(&s.Env, "env", "The environment the object serves. By default that of the node.").Check(keyword.Word).
 		Inherit(config.HeadOnly).Alias("service_type").DefaultText("The value of node.env.").Eg("PRD")
 	k.String(&s.Comment, "comment", "A remark for the reader. The agent does not use it.")
 	s.placement(k)
@@ -217,7 +226,7 @@ func (s *ObjectSettings) placement(k *keyword.Table) {
 		nodes.Default("*")
 	}
 	k.Peers(&s.DRPNodes, "drpnodes", "The disaster recovery nodes. A node selector.").Scopable().Inherit(config.HeadOnly).Eg("n3")
-	k.List(&s.EncapNodes, "encapnodes", "The containers and virtual machines, by host name, where an agent runs the encapsulated part of the object.").
+	k.List(&s.EncapNodes, "encapnodes", "The containers and virtual machines, by host name, where an agent runs the encapsulated part of the object.").Check(keyword.Each(keyword.Host)).
 		Inherit(config.HeadOnly).For(svc).Eg("vm11 vm12")
 	k.String(&s.Topology, "topology", "failover: one instance is up. flex: several are, between flex_min and flex_max.").
 		Inherit(config.HeadOnly).Alias("cluster_type").Default("failover").OneOf("failover", "flex").For(svc, vol)
@@ -234,7 +243,7 @@ func (s *ObjectSettings) placement(k *keyword.Table) {
 		Inherit(config.HeadOnly).Alias("flex_max_nodes").AtLeast(0).Default("{#nodes}").DefaultText("The number of nodes.").For(svc, vol).When("topology=flex")
 	k.Int(&s.FlexTarget, "flex_target", "The number of instances the agent keeps up, between flex_min and flex_max.").
 		Inherit(config.HeadOnly).AtLeast(0).Default("{flex_min}").DefaultText("The value of flex_min.").For(svc, vol).When("topology=flex")
-	k.Lower(&s.FlexPrimary, "flex_primary", "The node that leads the provisioning and the synchronizations.").
+	k.Lower(&s.FlexPrimary, "flex_primary", "The node that leads the provisioning and the synchronizations.").Check(keyword.Each(keyword.Host)).
 		Scopable().Inherit(config.HeadOnly).DefaultText("The first of nodes.").For(svc, vol).When("topology=flex")
 }
 
@@ -267,7 +276,7 @@ func objects(text string) error {
 func (s *ObjectSettings) behaviour(k *keyword.Table) {
 	k.List(&s.MonitorAction, "monitor_action", "What to do when a monitored resource stays down once its restarts are spent. A second word is done when the first one fails.").
 		Scopable().Inherit(config.HeadOnly).Default("none").OneOf("crash", "freezestop", "none", "reboot", "switch").For(svc, vol)
-	k.String(&s.PreMonitorAction, "pre_monitor_action", "A command run before monitor_action, for example to keep evidence.").
+	k.String(&s.PreMonitorAction, "pre_monitor_action", "A command run before monitor_action, for example to keep evidence.").Check(keyword.Command).
 		Scopable().Inherit(config.HeadOnly).For(svc, vol).Eg("/usr/local/bin/keep-logs")
 	k.Bool(&s.Rollback, "rollback", "When a start fails, stop what that start brought up.").
 		Scopable().Default("true").For(svc, vol)
@@ -292,18 +301,18 @@ func caps(t *keyword.Table) {
 		k.Help += " The word default lifts it."
 		return k.Scopable().Inherit(config.LeafOnly).For(svc, vol, nscfg).OrWord("default").Eg(example)
 	}
-	limit(k.text("pg_cpus", "The processors the processes may run on."), "0-2").When("create_pg=true")
-	limit(k.text("pg_mems", "The memory nodes the processes may allocate from."), "0,1")
+	limit(k.text("pg_cpus", "The processors the processes may run on.").Check(keyword.Numbers), "0-2").When("create_pg=true")
+	limit(k.text("pg_mems", "The memory nodes the processes may allocate from.").Check(keyword.Numbers), "0,1")
 	limit(k.bytes("pg_cpu_shares", "The weight of the processes when processors are scarce."), "512")
-	limit(k.text("pg_cpu_quota", "The processor time allowed, on an idle node too: 50% is half a processor, 50%@all half of all, 10%@2 a tenth of two."), "50%@all")
-	limit(k.text("pg_cpu_burst", "The processor time that may be saved under the quota and spent in a spike, as pg_cpu_quota is written."), "20%")
+	limit(k.text("pg_cpu_quota", "The processor time allowed, on an idle node too: 50% is half a processor, 50%@all half of all, 10%@2 a tenth of two.").Check(keyword.Quota), "50%@all")
+	limit(k.text("pg_cpu_burst", "The processor time that may be saved under the quota and spent in a spike, as pg_cpu_quota is written.").Check(keyword.Quota), "20%")
 	limit(k.bytes("pg_mem_limit", "The resident memory above which the kernel kills."), "512m")
 	limit(k.bytes("pg_mem_high", "The resident memory above which the kernel reclaims and slows down."), "400m")
 	limit(k.bytes("pg_vmem_limit", "The memory and swap allowed together."), "1g")
-	limit(k.number("pg_pids_max", "The number of processes and threads allowed."), "500")
-	limit(k.text("pg_mem_oom_control", "0 kills when memory runs out, 1 freezes instead. Without effect on a unified hierarchy."), "1")
-	limit(k.text("pg_mem_swappiness", "How readily memory is swapped out. Without effect on a unified hierarchy."), "40")
-	limit(k.text("pg_blkio_weight", "The weight of the processes when disks are busy, from 10 to 1000."), "50")
+	limit(k.number("pg_pids_max", "The number of processes and threads allowed.").AtLeast(1), "500")
+	limit(k.text("pg_mem_oom_control", "0 kills when memory runs out, 1 freezes instead. Without effect on a unified hierarchy.").Between(0, 1), "1")
+	limit(k.text("pg_mem_swappiness", "How readily memory is swapped out. Without effect on a unified hierarchy.").Between(0, 200), "40")
+	limit(k.text("pg_blkio_weight", "The weight of the processes when disks are busy, from 10 to 1000.").Between(10, 1000), "50")
 }
 
 func (s *ObjectSettings) timeouts(k *keyword.Table) {
@@ -335,28 +344,28 @@ func (s *ObjectSettings) schedules(k *keyword.Table) {
 
 func (s *ObjectSettings) volume(k *keyword.Table) {
 	v := &s.Volume
-	k.String(&v.Pool, "pool", "The pool that serves the volume.").Scopable().Inherit(config.HeadOnly).For(vol).Eg("default")
+	k.String(&v.Pool, "pool", "The pool that serves the volume.").Check(keyword.Word).Scopable().Inherit(config.HeadOnly).For(vol).Eg("default")
 	k.String(&v.Access, "access", "Who may write: one node or several (o, x), read only or read write (ro, rw).").
 		Scopable().Inherit(config.HeadOnly).Default("rwo").OneOf("roo", "rox", "rwo", "rwx").For(vol)
 	k.Size(&v.Size, "size", "The size of the volume.").Scopable().Inherit(config.HeadOnly).For(vol).Eg("100mi")
-	k.List(&v.DevicesFrom, "devices_from", "The resources whose devices are those of the volume.").
+	k.List(&v.DevicesFrom, "devices_from", "The resources whose devices are those of the volume.").Check(keyword.Each(rid)).Sections(strings.Fields).
 		Inherit(config.HeadOnly).For(vol).Eg("disk#1")
 }
 
 func (s *ObjectSettings) certificate(k *keyword.Table) {
 	c := &s.Certificate
-	subject := func(p *string, name, help, example string) {
-		k.String(p, name, help).Scopable().For(sec, usr).Eg(example)
+	subject := func(p *string, name, help, example string) *keyword.Keyword {
+		return k.String(p, name, help).Scopable().For(sec, usr).Eg(example)
 	}
 	subject(&c.CommonName, "cn", "The common name of the certificate, and the first of its names. A user has its own name when it sets none.", "vip.example.com")
-	k.List(&c.AltNames, "alt_names", "The other names of the certificate.").Scopable().For(sec, usr).Eg("www.example.com 192.0.2.1")
-	subject(&c.CA, "ca", "The sec object whose certificate signs this one: web and ./sec/web are in the same namespace, those of others must share their keys. Without it a sec signs itself, and a user is signed by the authority of the cluster.", "./sec/ca")
-	subject(&c.Country, "c", "The country in the subject of the certificate.", "FR")
+	k.List(&c.AltNames, "alt_names", "The other names of the certificate.").Check(keyword.Each(certified)).Scopable().For(sec, usr).Eg("www.example.com 192.0.2.1")
+	subject(&c.CA, "ca", "The sec object whose certificate signs this one: web and ./sec/web are in the same namespace, those of others must share their keys. Without it a sec signs itself, and a user is signed by the authority of the cluster.", "./sec/ca").Check(keyword.Sec)
+	subject(&c.Country, "c", "The country in the subject of the certificate.", "FR").Check(country)
 	subject(&c.State, "st", "The state in the subject of the certificate.", "Oise")
 	subject(&c.Locality, "l", "The town in the subject of the certificate.", "Gouvieux")
 	subject(&c.Organization, "o", "The organization in the subject of the certificate.", "Example")
 	subject(&c.Unit, "ou", "The unit in the subject of the certificate.", "Lab")
-	subject(&c.Email, "email", "The address written in the certificate, and given to the ACME directory.", "admin@example.com")
+	subject(&c.Email, "email", "The address written in the certificate, and given to the ACME directory.", "admin@example.com").Check(email)
 	k.Size(&c.Bits, "bits", "The size of the private key, made with RSA. Without it the key is an ECDSA one on the curve P-256, which is as strong as RSA keys of 3072 bits, and much faster.").
 		Scopable().For(sec, usr).DefaultText("an ECDSA key").Check(checkBits).Eg("4096")
 	k.Duration(&c.Validity, "validity", "How long the certificate is valid. One signed by another object expires with the certificate of that object at the latest.").Scopable().Default(CertificateValidity).For(sec, usr).Eg("90d")
@@ -387,14 +396,58 @@ func checkBits(text string) error {
 	return CheckBits(bits)
 }
 
+// certified is the rule of names of certificates, of which a star is the first part.
+func certified(word string) error {
+	if rest, ok := strings.CutPrefix(word, "*."); ok {
+		word = rest
+	}
+	return keyword.Host(word)
+}
+
+// country is the rule of countries in certificates.
+func country(text string) error {
+	if len(text) != 0 && (len(text) != 2 || strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz") != "") {
+		return errors.New("not a country: write its code of two letters, as FR")
+	}
+	return nil
+}
+
+// email is the rule of mail addresses.
+func email(text string) error {
+	name, host, ok := strings.Cut(text, "@")
+	if text != "" && (!ok || name == "" || host == "" || keyword.Host(host) != nil || len(strings.Fields(text)) != 1) {
+		return errors.New("not a mail address: write one as admin@example.com")
+	}
+	return nil
+}
+
+// rid is the rule of names of resources.
+func rid(word string) error {
+	if group, index, ok := strings.Cut(word, "#"); !ok || group == "" || index == "" {
+		return errors.New("not a resource: write its group and its index, as disk#1")
+	}
+	return nil
+}
+
+// namespaces is the rule of names and patterns of namespaces.
+func namespaces(word string) error {
+	if strings.ContainsAny(word, "/#@:") {
+		return errors.New("not a namespace: write its name as prod, or a pattern as prod*")
+	}
+	if object.HasGlob(word) {
+		return object.CheckGlob(word)
+	}
+	return object.Path{Namespace: word, Kind: object.KindCfg, Name: "any"}.Validate()
+}
+
 func (s *ObjectSettings) access(k *keyword.Table) {
-	k.List(&s.Share, "share", "The namespaces whose objects may read the keys.").
+	k.List(&s.Share, "share", "The namespaces whose objects may read the keys.").Check(keyword.Each(namespaces)).
 		Default("{namespace}").For(cfg, sec).Eg("ns1 ns2")
-	k.Lower(&s.Grant, "grant", "What the user may do: roles, each with the namespaces it holds for.").
+	k.Lower(&s.Grant, "grant", "What the user may do: roles, each with the namespaces it holds for.").Check(grants).
 		Scopable().Inherit(config.HeadOnly).For(usr).Eg("admin:test* guest")
-	k.String(&s.UnixUser, "uxuser", "The local account that is this user, by login or uid.").For(usr).Eg("alice")
-	k.List(&s.Rootless.Users, "rootless_users", "The accounts the rootless containers of the namespace may run as, by name or uid.").
+	k.String(&s.UnixUser, "uxuser", "The local account that is this user, by login or uid.").Check(keyword.Account).For(usr).Eg("alice")
+	k.List(&s.Rootless.Users, "rootless_users", "The accounts the rootless containers of the namespace may run as, by name or uid.").Check(keyword.Each(keyword.Account)).
 		For(nscfg).Eg("webapp")
-	k.List(&s.Rootless.Groups, "rootless_groups", "The groups the rootless containers of the namespace may run as, by name or gid.").
+	k.List(&s.Rootless.Groups, "rootless_groups", "The groups the rootless containers of the namespace may run as, by name or gid.").Check(keyword.Each(keyword.Account)).
 		For(nscfg).Eg("webapp")
 }

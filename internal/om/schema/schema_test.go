@@ -114,11 +114,11 @@ func TestKeywordsAddedSinceAreDeclared(t *testing.T) {
 		config string
 	}{
 		{schema.Object(object.KindSvc, nil), "[DEFAULT]\ninfo_schedule = @60m\nresinfo_schedule = @60m\nwait_syncs_timeout = 5m\npg_cpu_burst@n1 = 10%\npg_mem_high = 1g\npg_pids_max = 10\npg_mem_limit = default\npg_vmem_limit = 2g\n[subset#g]\nparallel = true\npg_cpus = 1\n[subset#app:g]\nparallel@n1 = true\n[env]\na@n1 = 1\n[labels]\naz = east\n"},
-		{schema.Object(object.KindVol, nil), "[DEFAULT]\nsize = 100mi\ndevices_from = disk#1\npool = default\naccess = rwx\n"},
+		{schema.Object(object.KindVol, nil), "[DEFAULT]\nsize = 100mi\npool = default\naccess = rwx\n"},
 		{schema.Object(object.KindUsr, nil), "[DEFAULT]\nuxuser = alice\ngrant = guest:prod* admin:test*\n[data]\npassword = crypt:x\n"},
 		{schema.Object(object.KindSec, nil), "[DEFAULT]\ncn = www.example.com\n[acme]\ndirectory = letsencrypt\nrenew_before = 20d\nwebroot = /srv\n[data]\na.b-c = crypt:x\n"},
 		{schema.Object(object.KindNscfg, nil), "[DEFAULT]\nrootless_users = webapp 1000\nrootless_groups = webapp\npg_cpu_quota = 50%@all\n[claim#1]\ntype = pool\nname = tank\nlimit = 250m\ndefault = 10m\n"},
-		{schema.Cluster(), "[cluster]\ncrl = http://x\n[listener]\nux_owner_group = ops\ntls_secs = system/sec/a\nacme_port = 80\nopenid_issuer = https://x\nopenid_client_id = om3\n[uxgroup#ops]\ngrant = operator:ns1\n[collector]\nurl = https://c\nfeeder = https://f\nserver = https://s\n[network#lo]\ntype = lo\n[array#p]\ntype = pure\napi = x\nclient_id = x\nkey_id = x\nissuer = x\nsecret = x\nusername = x\n[hb#2]\ntype = unicast\nport = 10002\n[stonith#n2]\ncommand = /bin/true\n[arbitrator#a1]\nuri = https://x\n"},
+		{schema.Cluster(), "[cluster]\ncrl = http://x\n[listener]\nux_owner_group = ops\ntls_secs = system/sec/a\nacme_port = 80\nopenid_issuer = https://x\nopenid_client_id = om3\n[uxgroup#ops]\ngrant = operator:ns1\n[collector]\nurl = https://c\nfeeder = https://f\nserver = https://s\n[network#lo]\ntype = lo\n[array#p]\ntype = pure\napi = https://x\nclient_id = x\nkey_id = x\nissuer = x\nsecret = x\nusername = x\n[hb#2]\ntype = unicast\nport = 10002\n[stonith#n2]\ncommand = /bin/true\n[arbitrator#a1]\nuri = https://x\n"},
 		{schema.Node(), "[node]\nprkey = 0x1\nuuid = x\nenv = PRD\n[backup#1]\nschedule = @0\n[cni]\nplugins = /x\nconfig = /y\n[switch#s]\ntype = brocade\nusername = x\nschedule = @0\n[patches]\nschedule = @0\n[stats]\nschedule = @0\n"},
 	} {
 		t.Run(c.schema.Name, func(t *testing.T) {

@@ -239,7 +239,7 @@ func section(ev *config.Evaluator, name string) (Section, error) {
 	}
 	all := false
 	for word := range strings.FieldsSeq(events) {
-		kind, ok := Kind(word)
+		kind, ok := event.KindNamed(word)
 		if !ok {
 			return s, fmt.Errorf("%s.events: %q is no event: use all, or kinds such as NodeFrozen", name, word)
 		}
@@ -259,19 +259,4 @@ func section(ev *config.Evaluator, name string) (Section, error) {
 		return s, fmt.Errorf("%s.command is not set", name)
 	}
 	return s, nil
-}
-
-// Kind is the event that a word names: its kind, or the same in lower case with
-// underscores; "" for all of them.
-func Kind(word string) (kind string, known bool) {
-	if word == "all" {
-		return "", true
-	}
-	plain := strings.ToLower(strings.ReplaceAll(word, "_", ""))
-	for _, k := range event.Kinds() {
-		if strings.ToLower(k) == plain {
-			return k, true
-		}
-	}
-	return "", false
 }

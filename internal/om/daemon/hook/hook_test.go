@@ -151,17 +151,3 @@ func TestASlowHookHoldsNobodyUp(t *testing.T) {
 		}
 	})
 }
-
-func TestTheWordsOfEvents(t *testing.T) {
-	t.Parallel()
-	for word, want := range map[string]string{
-		"NodeFrozen": "NodeFrozen", "node_frozen": "NodeFrozen", "instance_status_updated": "InstanceStatusUpdated", "all": "",
-	} {
-		if kind, ok := hook.Kind(word); kind != want || !ok {
-			t.Errorf("%s: %q, %t", word, kind, ok)
-		}
-	}
-	if kind, ok := hook.Kind("nosuch"); ok {
-		t.Errorf("nosuch is %q", kind)
-	}
-}

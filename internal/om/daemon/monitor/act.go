@@ -81,12 +81,9 @@ func (m *Monitor) power(f func(Power) error) error {
 // command and its arguments.
 func (m *Monitor) prepare(w *watched) {
 	command := w.config.PreMonitorAction
-	argv, err := config.ParseShlex(command)
-	if strings.ContainsAny(command, "|;") || strings.Contains(command, "&&") {
-		argv, err = []string{"/bin/sh", "-c", command}, nil
-	}
-	if err != nil || len(argv) == 0 {
-		m.jobEnded(w, fmt.Errorf("pre_monitor_action %q: %w", command, err), false)
+	argv, err := config.ParseCommand(command)
+	if err != nil {
+		m.jobEnded(w, fmt.Errorf("pre_monitor_action: %w", err), false)
 		return
 	}
 	m.spawn(func(ctx context.Context) {

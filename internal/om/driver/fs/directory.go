@@ -36,8 +36,8 @@ type directory struct {
 // Keywords implements [resource.Driver].
 func (d *directory) Keywords(k *keyword.Table) {
 	k.String(&d.path, "path", "The directory, as an absolute name. Directories of the system and of the agent are refused, and so is a symbolic link.").Required().Scopable().Check(func(dir string) error { return d.guard().name(dir) }).Eg("/srv/{fqdn}/data")
-	k.String(&d.user, "user", "The owner of the directory and of what is installed in it, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
-	k.String(&d.group, "group", "The group of the directory and of what is installed in it, by name or number. By default it is left as it is.").Scopable().Eg("www-data")
+	k.String(&d.user, "user", "The owner of the directory and of what is installed in it, by name or number. By default it is left as it is.").Check(keyword.Account).Scopable().Eg("www-data")
+	k.String(&d.group, "group", "The group of the directory and of what is installed in it, by name or number. By default it is left as it is.").Check(keyword.Account).Scopable().Eg("www-data")
 	k.FileMode(&d.perm, "perm", "The mode of the directory, in octal. By default a new directory is made with 755, and an existing one is left as it is.").Scopable().DefaultText("755 for a new directory").Eg("2750")
 	d.files.Keywords(k)
 }

@@ -52,7 +52,7 @@ func (a *acme) Keywords(k *keyword.Table) {
 	k.String(&a.check, "check", "When last_run, the status of the task is that of its last run; when last_run_warn, a failed last run is a warning. By default the status is n/a.").OneOf("", "last_run", "last_run_warn").Scopable()
 	k.Duration(&a.runTimeout, "run_timeout", "How long a run may take.").Default("15m").Scopable().Eg("1h")
 	k.String(&a.schedule, "schedule", "When the task runs by itself.").Check(schedule.Check).HeadName("run_schedule").Scopable().Eg("@1d")
-	k.String(&a.on, "on", "The events the task runs on, whatever its schedule: Kind,label=value,.field=value items separated by blanks.").Check(checkEvents).Scopable().Eg("ObjectStatusUpdated,path=ns1/svc/web")
+	k.String(&a.on, "on", "The events the task runs on, whatever its schedule: Kind,label=value,.field=value items separated by blanks.").Check(checkEvents).Sections(awaited).Scopable().Eg("ObjectStatusUpdated,path=ns1/svc/web")
 	k.Duration(&a.snooze, "snooze", "How long the schedule leaves the task alone after a failed run.").Scopable().Eg("1h")
 }
 

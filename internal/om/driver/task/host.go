@@ -60,7 +60,7 @@ func (t *task) Keywords(k *keyword.Table) {
 	k.Bool(&t.confirmation, "confirmation", "Refuses to run unless the person who asks confirms it, with --confirm. A task that asks for it never runs on a schedule.")
 	k.Int(&t.maxParallel, "max_parallel", "How many runs of the task may go on at the same time.").AtLeast(1).Default("1").Scopable().Eg("2")
 	k.String(&t.schedule, "schedule", "When the task runs by itself.").Check(schedule.Check).HeadName("run_schedule").Scopable().Eg("04:00-06:00@120m mon-fri")
-	k.String(&t.on, "on", "The events the task runs on, whatever its schedule: Kind,label=value,.field=value items separated by blanks. Those of other namespaces are never among them. It runs where its schedule would have it run, and once for the events that come while it runs; two runs are five seconds apart at least.").Check(checkEvents).Scopable().Eg("FileInstalled,rid=fs#1")
+	k.String(&t.on, "on", "The events the task runs on, whatever its schedule: Kind,label=value,.field=value items separated by blanks. Those of other namespaces are never among them. It runs where its schedule would have it run, and once for the events that come while it runs; two runs are five seconds apart at least.").Check(checkEvents).Sections(awaited).Scopable().Eg("FileInstalled,rid=fs#1")
 	k.Duration(&t.snooze, "snooze", "How long the schedule leaves the task alone after a failed run.").Scopable().Eg("10m")
 	t.Settings.Keywords(k)
 }
@@ -68,14 +68,43 @@ func (t *task) Keywords(k *keyword.Table) {
 // checkEvents is the rule of lists of events.
 func checkEvents(text string) error {
 	for word := range strings.FieldsSeq(text) {
-		if _, err := event.ParseFilter(word); err != nil {
+		f, err := event.ParseFilter(word)
+		if err != nil {
 			return err
 		}
 		if word[0] == ',' {
 			return fmt.Errorf("%q: no kind of event before the conditions: write it as FileInstalled,rid=fs#1", word)
 		}
+		if path, ok := f.Equal("path"); ok {
+			if _, err := object.Parse(path); err != nil {
+				return fmt.Errorf("%q: %w", word, err)
+			}
+		}
+		if rid, ok := f.Equal("rid"); ok {
+			if _, _, known := resource.SplitID(rid); !known {
+				return fmt.Errorf("%q: %q is no resource: write its group and its index, as fs#1", word, rid)
+			}
+		}
 	}
 	return nil
+}
+
+// awaited lists the resources of the object itself whose events are awaited.
+func awaited(text string) []string {
+	var rids []string
+	for word := range strings.FieldsSeq(text) {
+		f, err := event.ParseFilter(word)
+		if err != nil {
+			continue // the rule says so
+		}
+		if _, other := f.Equal("path"); other {
+			continue
+		}
+		if rid, ok := f.Equal("rid"); ok {
+			rids = append(rids, rid)
+		}
+	}
+	return rids
 }
 
 // Jobs implements [resource.Scheduled].

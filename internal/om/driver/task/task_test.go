@@ -149,6 +149,12 @@ func TestValuesThatCannotWorkAreRefused(t *testing.T) {
 		{"command", "echo 'x", "not closed"},
 		{"on_error", "echo 'x", "not closed"},
 		{"max_parallel", "0", "too small: write 1 or more"},
+		{"on", "FileInstalled,rid=fs#1 NodeFrozen ObjectStatusUpdated,path=ns1/svc/web", ""},
+		{"on", "Zork", `unknown kind "Zork"`},
+		{"on", ",rid=fs#1", "no kind of event"},
+		{"on", "ObjectStatusUpdated,path=../..", `"ObjectStatusUpdated,path=../..": `},
+		{"on", "ObjectStatusUpdated,.data.path=../..", `"ObjectStatusUpdated,.data.path=../..": `},
+		{"on", "FileInstalled,rid=fs", `"fs" is no resource: write its group and its index, as fs#1`},
 	} {
 		k := resource.Table(&resource.Common{}, task.Host.New(resource.Env{})).Find(c[0])
 		if err := k.Convert(c[1], keyword.Context{}); c[2] == "" && err != nil || c[2] != "" && (err == nil || !strings.Contains(err.Error(), c[2])) {

@@ -12,34 +12,15 @@ import (
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 )
 
-// Parse turns the text of a keyword into a command. A text with a pipe, && or ;
-// is a script for the shell. Any other is split in words as a shell does and
-// executed directly: redirections, variables and globs mean nothing in it.
-func Parse(text string) ([]string, error) {
-	if strings.Contains(text, "|") || strings.Contains(text, "&&") || strings.Contains(text, ";") {
-		return []string{"/bin/sh", "-c", text}, nil
-	}
-	argv, err := config.ParseShlex(text)
-	if err != nil {
-		return nil, fmt.Errorf("command %q: %w", text, err)
-	}
-	if len(argv) == 0 {
-		return nil, fmt.Errorf("command %q: empty", text)
-	}
-	return argv, nil
-}
+// Parse turns the text of a keyword into a command, see [config.ParseCommand].
+func Parse(text string) ([]string, error) { return config.ParseCommand(text) }
 
 // Check tells what is wrong in the text of a command. It is a rule for
 // keyword.Check; no command is right.
-func Check(text string) error {
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	_, err := Parse(text)
-	return err
-}
+func Check(text string) error { return keyword.Command(text) }
 
 // In replaces a command that is no absolute file by the one of that name in dir,
 // when there is one.

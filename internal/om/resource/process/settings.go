@@ -32,13 +32,13 @@ type Settings struct {
 
 // Keywords declares them.
 func (s *Settings) Keywords(k *keyword.Table) {
-	k.String(&s.User, "user", "The user the commands run as, by name or number, with its supplementary groups. By default, that of the agent.").Scopable().Eg("www-data")
-	k.String(&s.Group, "group", "The group the commands run as, by name or number. By default, that of the user.").Scopable().Eg("www-data")
-	k.String(&s.Dir, "cwd", "The working directory of the commands.").Scopable().Eg("/srv/{fqdn}")
+	k.String(&s.User, "user", "The user the commands run as, by name or number, with its supplementary groups. By default, that of the agent.").Check(keyword.Account).Scopable().Eg("www-data")
+	k.String(&s.Group, "group", "The group the commands run as, by name or number. By default, that of the user.").Check(keyword.Account).Scopable().Eg("www-data")
+	k.String(&s.Dir, "cwd", "The working directory of the commands.").Check(keyword.File).Scopable().Eg("/srv/{fqdn}")
 	k.Umask(&s.Umask, "umask", "The file creation mask of the commands, in octal. By default, that of the agent.").Scopable().Eg("022")
 	k.Shlex(&s.Environment, "environment", "Variables added to the environment of the commands, as VAR=value. Quote the values that hold blanks.").Scopable().Check(CheckEnvironment).Eg(`LANG=C "TITLE=my shop"`)
-	k.Shlex(&s.Configs, "configs_environment", "Variables that take the value of a key of a cfg object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Scopable().Eg("PORT=shop/port shop/logo_url")
-	k.Shlex(&s.Secrets, "secrets_environment", "Variables that take the value of a key of a sec object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Scopable().Eg("PASSWORD=db/password")
+	k.Shlex(&s.Configs, "configs_environment", "Variables that take the value of a key of a cfg object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Check(keyword.Variables).Scopable().Eg("PORT=shop/port shop/logo_url")
+	k.Shlex(&s.Secrets, "secrets_environment", "Variables that take the value of a key of a sec object of the namespace, as VAR=name/key. Without VAR=, the variable is named after the key.").Check(keyword.Variables).Scopable().Eg("PASSWORD=db/password")
 	k.Duration(&s.Timeout, "timeout", "How long a command may take, when no keyword says it for that command.").Scopable().Eg("1m30s")
 	k.Duration(&s.StopTimeout, "stop_timeout", "How long the stop may take. By default, timeout.").Scopable().Eg("30s")
 	s.limit(k, "as", "The largest size of the address space of each process.", "2g")

@@ -68,7 +68,7 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*limit) // on a busy machine
 	defer cancel()
 	err = retry.Until(ctx, retry.Policy{Interval: 20 * time.Millisecond, Max: 100 * time.Millisecond}, func(context.Context) (bool, error) {
 		return (run(ts, args[1:]) == 0) != neg, nil

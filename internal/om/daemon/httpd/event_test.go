@@ -307,14 +307,7 @@ func TestWhereNobodyAnswersIsSaid(t *testing.T) {
 	if err := l.Close(); err != nil { // as after a crash: the file remains
 		t.Fatal(err)
 	}
-	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range []client.Options{{Socket: filepath.Join(dir, "none.sock")}, {Socket: dead}, {Server: closed.Addr().String()}} {
+	for _, o := range []client.Options{{Socket: filepath.Join(dir, "none.sock")}, {Socket: dead}, {Server: "127.0.0.1:1"}} {
 		_, err := client.Do(t.Context(), newClient(t, o), api.GetHealth, api.None{})
 		if !client.IsDown(err) || !strings.Contains(err.Error(), "no daemon answers on ") {
 			t.Errorf("%+v: %v", o, err)

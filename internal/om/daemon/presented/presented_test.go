@@ -186,7 +186,8 @@ func TestChallengesAreAnsweredWhereTheConfigurationSays(t *testing.T) {
 		l.objects.mu.Unlock()
 		l.bus.Publish(event.InstanceConfigUpdated{Path: p, Node: "n1"})
 	}
-	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	const address = "127.83.17.5" // where nobody else takes the port meanwhile
+	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,13 +200,13 @@ func TestChallengesAreAnsweredWhereTheConfigurationSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed(object.Cluster(), func() {
-		l.objects.site = renewal.Site{Presented: []object.Path{sec("public")}, Addr: "127.0.0.1", ACMEPort: number}
+		l.objects.site = renewal.Site{Presented: []object.Path{sec("public")}, Addr: address, ACMEPort: number}
 	})
 	changed(sec("public"), func() {
 		l.objects.keys[sec("public")] = map[string][]byte{renewal.KeyChallenge: []byte(`{"token":"token.answer"}`)}
 	})
 	ask := func(method, path string) (string, int) {
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:"+port+path, nil)
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+":"+port+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,6 +46,7 @@ func (c *Client) send(ctx context.Context, d api.Description, in any, accept str
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", d.Method, d.Path, err)
 	}
+	r.shorten(d.Method)
 	if c.credential == nil {
 		return c.sendWith(ctx, d, r, accept, c.token)
 	}

@@ -37,6 +37,18 @@ func (r *request) body() io.Reader {
 	return bytes.NewReader(r.payload)
 }
 
+// longQuery is the length from which parameters no longer go into the target of a
+// request: servers limit it.
+const longQuery = 8 << 10
+
+// shorten moves the parameters of a PATCH that are long to a form, as it takes them.
+func (r *request) shorten(method string) {
+	if query := r.query.Encode(); method == http.MethodPatch && r.payload == nil && len(query) > longQuery {
+		r.payload, r.query = []byte(query), nil
+		r.header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+}
+
 func encode(path string, in any) (*request, error) {
 	r := &request{path: path, query: url.Values{}, header: http.Header{}}
 	if err := r.add(reflect.ValueOf(in)); err != nil {

@@ -3,6 +3,7 @@ package client
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -49,6 +50,30 @@ func TestEncode(t *testing.T) {
 	}
 	if body, err := io.ReadAll(r.body()); err != nil || len(body) != 0 || r.header.Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("an empty file is sent as %q, %v: %v", body, r.header, err)
+	}
+}
+
+func TestLongChangesGoIntoAForm(t *testing.T) {
+	t.Parallel()
+	long := "env.a=" + strings.Repeat("x&", longQuery)
+	r, err := encode(api.PatchObjectConfig.Path, api.ObjectConfigChange{
+		ObjectName: api.ObjectName{Namespace: "ns1", Kind: "svc", Name: "a"}, ConfigChange: api.ConfigChange{Set: []string{long}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.shorten(http.MethodGet)
+	if r.body() != nil {
+		t.Error("a GET has a body")
+	}
+	r.shorten(http.MethodPatch)
+	body, err := io.ReadAll(r.body())
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil || form.Get("set") != long || strings.Contains(r.url(), "?") || r.header.Get("Content-Type") != "application/x-www-form-urlencoded" {
+		t.Errorf("%v, %s %v", err, r.url(), r.header)
 	}
 }
 

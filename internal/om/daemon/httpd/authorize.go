@@ -66,18 +66,18 @@ func mayRead(ctx context.Context, namespace string) bool {
 // is only told to those who are known.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(servedBy, s.o.Node)
-	s.limitReads(w, r)
+	limitReads(w, r)
 	if tooLarge(r) {
-		refuse(w, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send long parameters in a body", headerLimit)))
+		refuse(w, r, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send the parameters of a PATCH in a form, select with patterns", headerLimit)))
 		return
 	}
 	if wait := s.limit(r); wait != nil {
-		tooMany(w, wait)
+		tooMany(w, r, wait)
 		return
 	}
 	p, err := s.authenticate(r)
 	if wait, ok := errors.AsType[*auth.WaitError](err); ok {
-		tooMany(w, wait)
+		tooMany(w, r, wait)
 		return
 	}
 	if !s.hasRoute(r) {
@@ -90,7 +90,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			problem = readForm(r)
 		}
 		if problem != nil {
-			refuse(w, problem)
+			refuse(w, r, problem)
 			return
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Server) authorize(c huma.Context, next func(huma.Context)) {
 			writeProblem(c, unauthorized())
 			return
 		}
-		writeProblem(c, api.NewProblem(http.StatusForbidden, d.ID+": "+need.Refusal(namespace)))
+		writeProblem(c, api.NewProblem(http.StatusForbidden, asked(c)+": "+need.Refusal(namespace)))
 		return
 	}
 	if node := c.Param("nodename"); node != "" && node != api.Localhost && node != s.o.Node {
@@ -185,6 +185,12 @@ func (s *Server) authorize(c huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(c)
+}
+
+// asked names what the caller asks for, as the caller wrote it.
+func asked(c huma.Context) string {
+	target := c.URL()
+	return c.Method() + " " + target.Path
 }
 
 // unauthorized says nothing of what was tried.
@@ -195,7 +201,7 @@ func unauthorized() *api.Problem {
 func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 	problem := unauthorized()
 	if p.Caller().Known {
-		problem = api.NewProblem(http.StatusNotFound, r.Method+" "+r.URL.Path+": no such operation")
+		problem = api.NewProblem(http.StatusNotFound, r.Method+" "+r.URL.Path+": no such operation: GET "+api.GetOpenAPI.Path+" lists them")
 		if allowed := s.methods(r); len(allowed) > 0 {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			problem = api.NewProblem(http.StatusMethodNotAllowed, r.Method+" "+r.URL.Path+": use "+strings.Join(allowed, " or "))
@@ -203,11 +209,16 @@ func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p auth.Prin
 	} else {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	refuse(w, problem)
+	refuse(w, r, problem)
 }
 
 // refuse answers a problem before any operation is known.
-func refuse(w http.ResponseWriter, problem *api.Problem) {
+func refuse(w http.ResponseWriter, r *http.Request, problem *api.Problem) {
+	drain(r)
+	answer(w, problem)
+}
+
+func answer(w http.ResponseWriter, problem *api.Problem) {
 	data, err := json.Marshal(problem)
 	if err != nil {
 		data = nil // the status says it

@@ -1,12 +1,20 @@
 package httpd
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 )
@@ -15,19 +23,17 @@ const (
 	stallTimeout = 30 * time.Second // of a body that makes no progress
 	bodyTimeout  = 10 * time.Minute // of a whole body
 	drainLimit   = 64 << 20         // read of what is refused for its length
+	refusedLimit = 256 << 10        // read of what is refused for other reasons
+	readAhead    = 64 << 10         // believed of the length a client claims
 )
 
 // limitReads gives the body of a request a limited time to arrive, whether its
 // operation reads it or not: what is left of it is read before the answer leaves.
-func (s *Server) limitReads(w http.ResponseWriter, r *http.Request) {
+func limitReads(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return
 	}
-	b := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.o.Stall}
-	if b.stall == 0 {
-		b.stall = stallTimeout
-	}
-	b.end = time.Now().Add(max(bodyTimeout, b.stall))
+	b := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w), end: time.Now().Add(bodyTimeout)}
 	b.extend()
 	r.Body = b
 }
@@ -37,18 +43,44 @@ type timedBody struct {
 	io.ReadCloser
 
 	control *http.ResponseController
-	stall   time.Duration
 	end     time.Time
+
+	mu  sync.Mutex // a request that is passed on is read by another goroutine
+	err error      // of a read: the next ones wait for nothing
+}
+
+// bodyError is why a body did not arrive.
+type bodyError struct{ err error }
+
+func (e *bodyError) Error() string { return e.err.Error() }
+
+func (e *bodyError) Unwrap() error { return e.err }
+
+// problem is the refusal of a body that did not arrive.
+func (e *bodyError) problem() *api.Problem {
+	if errors.Is(e.err, os.ErrDeadlineExceeded) {
+		return api.NewProblem(http.StatusRequestTimeout, fmt.Sprintf("body: nothing came for %s, or not all in %s: send it again", stallTimeout, bodyTimeout))
+	}
+	return api.NewProblem(http.StatusBadRequest, fmt.Sprintf("body: it does not come as its headers say, %v: send it again", e.err))
 }
 
 // Read implements [io.Reader]. Past the end of the body nothing is expected any
 // more, and the connection may be silent as long as the answer takes.
 func (b *timedBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return 0, b.err
+	}
 	b.extend()
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		_ = b.control.SetReadDeadline(time.Time{}) // a connection without deadlines is one of a test
+	case err != nil:
+		err = &bodyError{err}
 	}
+	b.err = err
 	return n, err
 }
 
@@ -60,18 +92,24 @@ func (b *timedBody) Close() error {
 }
 
 func (b *timedBody) extend() {
-	limit := time.Now().Add(b.stall)
+	limit := time.Now().Add(stallTimeout)
 	if limit.After(b.end) {
 		limit = b.end
 	}
 	_ = b.control.SetReadDeadline(limit) // a connection without deadlines is one of a test
 }
 
-// headerLimit bounds the headers of a request, and its target.
-const headerLimit = 64 << 10
+const (
+	// headerLimit bounds the headers of a request, and its target. Clients built on
+	// nghttp2, curl among them, send no more than 64 KiB over HTTP/2 and close the
+	// connection instead: what is below is served or answered over both protocols.
+	headerLimit = 32 << 10
+	// maxHeaders is where the HTTP library stops reading: its refusal is no document
+	// of ours.
+	maxHeaders = 1 << 20
+)
 
-// tooLarge reports whether the headers of r are larger than what is accepted. The
-// HTTP library has a limit too, larger, whose refusal is no document of ours.
+// tooLarge reports whether the headers of r are larger than what is accepted.
 func tooLarge(r *http.Request) bool {
 	size := len(r.RequestURI)
 	for name, values := range r.Header {
@@ -102,15 +140,12 @@ func readForm(r *http.Request) *api.Problem {
 	if r.Method != http.MethodPatch || content != formContent {
 		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(r.Body, api.MaxBody+1))
-	switch {
-	case err != nil:
-		return api.NewProblem(http.StatusBadRequest, fmt.Sprintf("body: %v", err))
-	case len(data) > api.MaxBody:
-		return api.NewProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("body: larger than %d bytes", api.MaxBody))
+	data, problem := readAll(r, api.MaxBody)
+	if problem != nil {
+		return problem
 	}
-	if _, err := url.ParseQuery(string(data)); err != nil {
-		return api.NewProblem(http.StatusBadRequest, fmt.Sprintf("body: %v", err))
+	if problem := checkForm(string(data)); problem != nil {
+		return problem
 	}
 	target := *r.URL
 	if target.RawQuery != "" && len(data) > 0 {
@@ -120,4 +155,67 @@ func readForm(r *http.Request) *api.Problem {
 	r.URL, r.Body, r.ContentLength = &target, http.NoBody, 0
 	r.Header.Del("Content-Type")
 	return nil
+}
+
+// checkForm refuses a form that cannot be read. It names the places and not what is
+// there, which may be a secret.
+func checkForm(form string) *api.Problem {
+	for i, parameter := range strings.Split(form, "&") {
+		name, value, found := strings.Cut(parameter, "=")
+		_, nameErr := url.QueryUnescape(name)
+		_, valueErr := url.QueryUnescape(value)
+		switch {
+		case parameter == "":
+		case !found:
+			return api.NewProblem(http.StatusBadRequest, fmt.Sprintf("body: parameter %d of the form: no value: write name=value", i+1))
+		case nameErr != nil, valueErr != nil, strings.Contains(parameter, ";"):
+			return api.NewProblem(http.StatusBadRequest, fmt.Sprintf("body: parameter %d of the form: write %%, ; and & as %%25, %%3B and %%26", i+1))
+		}
+	}
+	return nil
+}
+
+// receive reads the body of a request before anything is done, so that whatever is
+// wrong with its arrival is said in one way.
+func receive(c huma.Context, next func(huma.Context)) {
+	d, _ := c.Operation().Metadata[descriptionKey].(api.Description)
+	r, _ := humago.Unwrap(c)
+	if r.Body != nil && r.ContentLength != 0 {
+		data, problem := readAll(r, d.Max)
+		if problem != nil {
+			writeProblem(c, problem)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(data))
+	}
+	next(c)
+}
+
+// drain reads what is left of a body before an answer is given a time to leave: the
+// HTTP library reads it then. One that waits to be told to send it is not.
+func drain(r *http.Request) {
+	if r.Body != nil && r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, refusedLimit)
+	}
+}
+
+// readAll reads the body of r.
+func readAll(r *http.Request, limit int64) ([]byte, *api.Problem) {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, api.NewProblem(http.StatusUnsupportedMediaType, fmt.Sprintf("body: content encoding %q is not accepted: send the body as it is", coding))
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(max(r.ContentLength, 0), readAhead)) + bytes.MinRead)
+	_, err := b.ReadFrom(io.LimitReader(r.Body, limit+1))
+	_ = r.Body.Close() // it is read
+	broken, isBroken := errors.AsType[*bodyError](err)
+	switch {
+	case isBroken:
+		return nil, broken.problem()
+	case err != nil:
+		return nil, (&bodyError{err}).problem()
+	case int64(b.Len()) > limit:
+		return nil, api.NewProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("body: larger than %d bytes", limit))
+	}
+	return b.Bytes(), nil
 }

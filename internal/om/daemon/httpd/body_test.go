@@ -2,67 +2,235 @@ package httpd_test
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-ops/holdfast/internal/linux/socket"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 )
 
-// slow sends a request whose body never comes to its end, and waits for the answer.
-func (f *fixture) slow(t *testing.T, method, target, contentType string) {
+// pipes is a listener in memory, so that time may be virtual.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	close  func()
+}
+
+// listenPipes serves on a listener in memory until the test ends.
+func (f *fixture) listenPipes(t *testing.T) *pipes {
 	t.Helper()
-	conn, err := socket.Dial(t.Context(), f.socket)
-	if err != nil {
+	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.closed) })
+	serve(t, f.server, l)
+	return l
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	l.close()
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
+
+func (l *pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	l.conns <- server
+	return client
+}
+
+// begin sends a request whose body never comes to its end, waits for the answer, and
+// returns how long it took.
+func (l *pipes) begin(t *testing.T, method, target, token, content string, more func(io.Writer)) (answer, time.Duration) {
+	t.Helper()
+	conn := l.dial()
+	defer func() { _ = conn.Close() }()
+	began := time.Now()
+	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n{", method, target, token, content); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(25 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{", method, target, contentType); err != nil {
-		t.Fatal(err)
+	if more != nil {
+		go more(conn)
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, target, err)
 	}
-	if err := response.Body.Close(); err != nil {
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
 		t.Error(err)
 	}
+	return answer{Status: response.StatusCode, Header: response.Header, Body: string(body)}, time.Since(began)
 }
 
-func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
+func TestABodyThatDoesNotComeIsGivenUpAfter30Seconds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := api.Named(f.create(t, "svc1", app))
 	object := "/api/object/path/" + p.Namespace + "/" + p.Kind + "/" + p.Name
-	for _, c := range []struct{ method, target, content string }{
-		{"PUT", object + "/config/file", "application/octet-stream"},
-		{"POST", object + "/action/restart", "application/json"},
-		{"POST", object + "/action/start", "application/json"}, // which reads none
-		{"PATCH", object + "/config?set=env.a%3D1", "application/x-www-form-urlencoded"},
-		{"GET", "/api/nope", "application/json"},
+	for _, c := range []struct {
+		method, target, content string
+		status                  int
+	}{
+		{"PUT", object + "/config/file", "application/octet-stream", http.StatusRequestTimeout},
+		{"POST", object + "/action/restart", "application/json", http.StatusRequestTimeout},
+		{"PATCH", object + "/config?set=env.a%3D1", "application/x-www-form-urlencoded", http.StatusRequestTimeout},
+		{"POST", object + "/action/start", "application/json", http.StatusRequestTimeout}, // which takes none
+		{"GET", "/api/nope", "application/json", http.StatusNotFound},
 	} {
-		began := time.Now()
-		f.slow(t, c.method, c.target, c.content)
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%s %s: answered after %s", c.method, c.target, took)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			l := f.listenPipes(t)
+			token := f.token(t, "root")
+
+			got, took := l.begin(t, c.method, c.target, token, c.content, nil)
+
+			if got.Status != c.status || took != 30*time.Second {
+				t.Errorf("%s %s: status %d after %s: %s", c.method, c.target, got.Status, took, got.Body)
+			}
+			if c.status == http.StatusRequestTimeout && !strings.Contains(got.Body, `"detail":"body: nothing came for 30s`) {
+				t.Errorf("%s %s: %s", c.method, c.target, got.Body)
+			}
+		})
 	}
+	if file := string(do(t, f.local(t), api.GetObjectConfigFile, p).RawBody); strings.Contains(file, "env") {
+		t.Errorf("a part was written: %s", file)
+	}
+	if done := f.deeds.all(); len(done) > 0 {
+		t.Errorf("done all the same: %v", done)
+	}
+}
+
+func TestABodyThatComesInDribletsIsGivenUpAfter10Minutes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := api.Named(f.create(t, "svc1", app))
+	synctest.Test(t, func(t *testing.T) {
+		l := f.listenPipes(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		droplets := func(w io.Writer) {
+			tick := time.NewTicker(20 * time.Second)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+					_, _ = w.Write([]byte(" ")) // until it is given up
+				}
+			}
+		}
+
+		got, took := l.begin(t, "POST", "/api/object/path/"+p.Namespace+"/"+p.Kind+"/"+p.Name+"/action/restart", f.token(t, "root"), "application/json", droplets)
+
+		if got.Status != http.StatusRequestTimeout || took != 10*time.Minute {
+			t.Errorf("status %d after %s: %s", got.Status, took, got.Body)
+		}
+	})
+}
+
+func TestABodyThatDoesNotComeOverHTTP2IsGivenUp(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := api.Named(f.create(t, "svc1", app))
+	synctest.Test(t, func(t *testing.T) {
+		l := f.listenPipes(t)
+		protocols := new(http.Protocols)
+		protocols.SetUnencryptedHTTP2(true)
+		transport := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(), nil }}
+		defer transport.CloseIdleConnections()
+		body, feed := io.Pipe()
+		defer func() { _ = feed.Close() }()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://node1/api/object/path/"+p.Namespace+"/"+p.Kind+"/"+p.Name+"/action/restart", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = http.Header{"Authorization": {"Bearer " + f.token(t, "root")}, "Content-Type": {"application/json"}}
+		began := time.Now()
+
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		if took := time.Since(began); response.StatusCode != http.StatusRequestTimeout || response.ProtoMajor != 2 || took != 30*time.Second {
+			t.Errorf("status %d over %s after %s", response.StatusCode, response.Proto, took)
+		}
+	})
 }
 
 // Waiting for an answer is no lack of progress.
 func TestARequestMayWaitLongerThanItsBody(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	target := "/api/node/name/localhost/daemon/exec/id/" + runningID + "?wait=" + (3 * stall).String()
-	if got := f.plain(t, "GET", target, "Bearer "+f.token(t, "root"), strings.NewReader("{}")); got.Status != http.StatusRequestTimeout {
-		t.Errorf("status %d: %s", got.Status, got.Body)
+	target := "/api/node/name/localhost/daemon/exec/id/" + runningID + "?wait=2m"
+	synctest.Test(t, func(t *testing.T) {
+		conn := f.listenPipes(t).dial()
+		defer func() { _ = conn.Close() }()
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 2\r\n\r\n{}", target, f.token(t, "root")); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		if response.StatusCode != http.StatusRequestTimeout || response.Close {
+			t.Errorf("status %d, closed: %t", response.StatusCode, response.Close)
+		}
+	})
+}
+
+// What is sent does not follow the protocol: that is the sender's, not ours.
+func TestABodyThatBreaksIsAWrongRequest(t *testing.T) {
+	t.Parallel()
+	f, _ := newPair(t)
+	p := api.Named(f.create(t, "svc1", app))
+	object := "/api/object/path/" + p.Namespace + "/" + p.Kind + "/" + p.Name
+	for _, c := range []struct{ method, target, content string }{
+		{"PUT", object + "/config/file", "application/octet-stream"},
+		{"POST", object + "/action/restart", "application/json"},
+		{"PATCH", object + "/config", "application/x-www-form-urlencoded"},
+		{"PUT", "/api/node/name/" + node2 + "/config/file", "application/octet-stream"}, // passed on
+	} {
+		conn, err := tls.Dial("tcp", f.address, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}) //nolint:gosec // whose it is does not matter
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nhunter2\r\n", c.method, c.target, f.token(t, "root"), c.content); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%s %s: %v", c.method, c.target, err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close(), conn.Close()); err != nil {
+			t.Error(err)
+		}
+		var problem api.Problem
+		decode(t, string(body), &problem)
+		if problem.Status != http.StatusBadRequest || response.StatusCode != http.StatusBadRequest || !strings.HasPrefix(problem.Detail, "body: ") || strings.Contains(problem.Detail, "hunter2") {
+			t.Errorf("%s %s: status %d: %s", c.method, c.target, response.StatusCode, body)
+		}
 	}
 }
 

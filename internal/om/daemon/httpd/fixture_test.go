@@ -35,9 +35,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 )
 
-// stall is how long a test waits for a body that makes no progress.
-const stall = 300 * time.Millisecond
-
 // node1 is the node of the fixtures.
 const node1 = "node1"
 
@@ -93,7 +90,7 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 	f.state.SetNodeStatus(node1, cluster.NodeStatus{Agent: "test"})
 	users := &auth.Directory{Store: f.store, Data: datastore.New(f.store)}
 	options := httpd.Options{
-		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens, Stall: stall,
+		Node: node1, Pid: os.Getpid(), Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: f.tokens,
 		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
 		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Inventory: inventory.Node{Host: h, Store: f.store, Root: root}, Ending: ending{f.deeds}, Schedules: jobs{},

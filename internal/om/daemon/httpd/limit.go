@@ -44,10 +44,10 @@ func (s *Server) isProxied(r *http.Request) bool {
 }
 
 // tooMany answers one who must wait.
-func tooMany(w http.ResponseWriter, wait *auth.WaitError) {
+func tooMany(w http.ResponseWriter, r *http.Request, wait *auth.WaitError) {
 	seconds := max(1, int64(math.Ceil(wait.After.Seconds())))
 	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-	refuse(w, api.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("%s: try again in %ds", wait.Reason, seconds)))
+	refuse(w, r, api.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("%s: try again in %ds", wait.Reason, seconds)))
 }
 
 func now() time.Time { return time.Now() }

@@ -71,7 +71,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{
-		Handler: s, Protocols: protocols, MaxHeaderBytes: 4 * headerLimit,
+		Handler: s, Protocols: protocols, MaxHeaderBytes: maxHeaders,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return requests },

@@ -97,7 +97,8 @@ func configProblem(err error) error {
 	return badRequest(err)
 }
 
-// toProblem turns the refusals of huma into ours, each wrong parameter named.
+// toProblem turns the refusals of huma into ours, each wrong parameter named. What
+// is in a body is not repeated: it may be a secret.
 func toProblem(_ huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -106,19 +107,29 @@ func toProblem(_ huma.Context, _ string, v any) (any, error) {
 	p := api.NewProblem(plainStatusOf(model.Status), model.Detail)
 	var reasons []string
 	for _, e := range model.Errors {
-		reason := e.Message
-		if e.Location != "" {
-			reason = e.Location + ": " + reason
-		}
-		if e.Value != nil && e.Value != "" {
-			reason += fmt.Sprintf(" (got %v)", e.Value)
-		}
-		reasons = append(reasons, reason)
+		reasons = append(reasons, reasonOf(e))
 	}
 	if len(reasons) > 0 {
 		p.Detail = strings.Join(reasons, "; ")
 	}
 	return p, nil
+}
+
+func reasonOf(e *huma.ErrorDetail) string {
+	reason := e.Message
+	switch first, _, _ := strings.Cut(e.Location, "."); {
+	case first == "body" || strings.HasPrefix(first, "body["):
+		reason, _, _ = strings.Cut(reason, ": ") // what follows is of the value
+		if content, ok := strings.CutPrefix(e.Message, huma.ErrUnknownContentType.Error()+": "); ok {
+			reason = fmt.Sprintf("content type %q is not accepted: send application/json", content)
+		}
+	case e.Value != nil && e.Value != "":
+		reason += fmt.Sprintf(" (got %v)", e.Value)
+	}
+	if e.Location == "" {
+		return reason
+	}
+	return e.Location + ": " + reason
 }
 
 // plainStatus answers 400 to what huma calls an unprocessable entity: one status
@@ -133,7 +144,8 @@ type statusContext struct{ wrapped }
 
 // SetStatus implements [huma.Context].
 func (c statusContext) SetStatus(status int) {
-	_, w := humago.Unwrap(c.wrapped)
+	r, w := humago.Unwrap(c.wrapped)
+	drain(r)
 	limitWrites(w)
 	c.wrapped.SetStatus(plainStatusOf(status))
 }

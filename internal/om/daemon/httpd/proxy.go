@@ -108,7 +108,11 @@ func (p *proxy) pass(c huma.Context, node string) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			w.Header().Set(servedBy, p.node)
-			refuse(w, p.failure(node, err))
+			if broken, ok := errors.AsType[*bodyError](err); ok {
+				answer(w, broken.problem())
+				return
+			}
+			answer(w, p.failure(node, err))
 		},
 	}).ServeHTTP(&passing{w}, r)
 }

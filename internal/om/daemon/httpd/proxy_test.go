@@ -69,7 +69,7 @@ func newSecond(t *testing.T) *second {
 	n.state = state.New(node2, n.bus)
 	n.state.SetNodeStatus(node2, cluster.NodeStatus{Agent: "test"})
 	server := httpd.New(httpd.Options{
-		Node: node2, Pid: 2, Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: n.tokens, Stall: stall,
+		Node: node2, Pid: 2, Owner: os.Geteuid(), Started: time.Now(), Log: log, Tokens: n.tokens,
 		State: n.state, Bus: n.bus, Store: configs, Drivers: drivers, Discover: discoverer{&fixture{store: configs, state: n.state}}, Monitor: objectives{n.deeds},
 		Executor: runs{n.deeds}, Ending: ending{n.deeds}, Nodes: nodeActions{n.deeds}, Peers: addresses{},
 	})

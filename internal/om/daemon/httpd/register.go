@@ -27,7 +27,8 @@ func newAPI(mux *http.ServeMux) huma.API {
 	config := huma.DefaultConfig("Holdfast agent", api.Version)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.CreateHooks = nil
-	config.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	config.Formats = map[string]huma.Format{"application/json": format, "json": format}
 	config.Transformers = []huma.Transformer{toProblem}
 	config.RejectUnknownQueryParameters = true
 	config.AllowAdditionalPropertiesByDefault = true // answers may grow; request bodies say otherwise
@@ -90,7 +91,7 @@ func (s *Server) operation(d api.Description) huma.Operation {
 	op := huma.Operation{
 		OperationID: d.ID, Method: d.Method, Path: d.Path, Tags: []string{d.Tag},
 		Summary: strings.TrimSuffix(summary, "."), Description: d.Doc + "\n\nNeeds: " + d.Need.String() + ".",
-		DefaultStatus: d.Status, MaxBodyBytes: d.Max, BodyReadTimeout: -1, SkipValidateBody: d.Trusted,
+		DefaultStatus: d.Status, MaxBodyBytes: -1, BodyReadTimeout: -1, SkipValidateBody: d.Trusted,
 		Metadata:  map[string]any{descriptionKey: d},
 		Security:  []map[string][]string{{"bearerAuth": {}}},
 		Responses: map[string]*huma.Response{strconv.Itoa(d.Status): s.response(d)},

@@ -50,12 +50,12 @@ func (s *Server) encodeOutput(ctx context.Context, d api.Description, out any) b
 		if !isRaw {
 			var err error
 			if data, err = json.Marshal(out); err != nil {
-				writeProblem(c, api.NewProblem(http.StatusInternalServerError, d.ID+": encode the answer: "+err.Error()))
+				writeProblem(c, api.NewProblem(http.StatusInternalServerError, asked(c)+": encode the answer: "+err.Error()))
 				return
 			}
 			if f := fields(ctx); f != nil {
 				if data, err = f.list(data); err != nil {
-					writeProblem(c, api.NewProblem(http.StatusInternalServerError, d.ID+": "+err.Error()))
+					writeProblem(c, api.NewProblem(http.StatusInternalServerError, asked(c)+": "+err.Error()))
 					return
 				}
 			}

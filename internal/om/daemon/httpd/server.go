@@ -109,7 +109,6 @@ type Options struct {
 	Credentials auth.Credentials
 	// Limit is how often one address may ask; nil: as often as it likes.
 	Limit func() auth.Limit
-	Stall time.Duration // how long a body may make no progress; 0: 30 s
 
 	State     State
 	Bus       Bus
@@ -166,7 +165,7 @@ func New(o Options) *Server {
 		}
 	}
 	s.api = newAPI(s.mux)
-	s.api.UseMiddleware(plainStatus, s.count, s.authorize, selectFields)
+	s.api.UseMiddleware(plainStatus, s.count, s.authorize, selectFields, receive)
 	s.routes()
 	for id := range s.handled {
 		s.measures[id] = &measure{}

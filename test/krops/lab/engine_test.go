@@ -391,12 +391,12 @@ func onEngine(t *testing.T, d *daemon) {
 			t.Error("a network that does not exist")
 		}
 	})
-	t.Run("containers are removed by prefix", func(t *testing.T) {
+	t.Run("containers are removed, and removed again", func(t *testing.T) {
 		for _, name := range []string{"local-management-lb", "local-management-cp", "not-local-management"} {
 			d.run(d.t.Context(), "run", "-d", "--name", name, "docker.io/library/registry:2")
 		}
 		d.run(d.t.Context(), "stop", "-t", "0", "local-management-cp")
-		list, err := e.Prefixed(ctx, "local-management")
+		list, err := e.Containers(ctx, func(c engine.Container) bool { return strings.HasPrefix(c.Name, "local-management") })
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%+v, %v", list, err)
 		}

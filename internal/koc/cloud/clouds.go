@@ -84,6 +84,15 @@ func (s *settings) check() error {
 	if err := s.versioned(); err != nil {
 		bad = append(bad, err.Error())
 	}
+	for _, v := range s.sorted() {
+		if v.many {
+			remedy := "give one"
+			if v.Name == "region_name" {
+				remedy = "give one, or make it regions, of which --os-region-name chooses one and the first is the default"
+			}
+			bad = append(bad, fmt.Sprintf("%s has several values: %s", v.origin(v.Name), remedy))
+		}
+	}
 	if len(bad) > 0 {
 		return errors.New("unusable setting: " + strings.Join(bad, "; "))
 	}
@@ -142,17 +151,24 @@ func inRegion(entry section, wanted string) (section, error) {
 
 // section adds the settings of an entry.
 func (s *settings) section(entry section, source string, level int) {
-	put := func(name, value string) {
-		if value != "" {
-			s.put(name, value, source, level)
+	put := func(name string, v any) {
+		if known(name) {
+			v = single(v)
+		}
+		_, had := s.values[name]
+		s.put(name, text(v), source, level)
+		if set, has := s.values[name]; has && !had {
+			_, scalar := v.(string)
+			set.many = !scalar && known(name) && name != "auth_methods"
+			s.values[name] = set
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(entry)) {
-		value := text(entry[name])
+		value := entry[name]
 		switch name = strings.ReplaceAll(name, "-", "_"); name {
 		case "auth", "regions", "profile", "cloud":
 		case "verify":
-			if on, err := ParseBool(value); err == nil && !on {
+			if on, err := ParseBool(text(value)); err == nil && !on {
 				put("insecure", "true")
 			} else if err != nil {
 				put("insecure", value)
@@ -182,12 +198,20 @@ func (s *settings) section(entry section, source string, level int) {
 				if known == "user_name" {
 					known = "username"
 				}
-				put(known, text(part[name]))
+				put(known, part[name])
 			} else if _, isAuth := part["auth"]; !isAuth && len(auth) > 0 {
-				put(known, text(part[name]))
+				put(known, part[name])
 			}
 		}
 	}
+}
+
+// single is what stands alone in a list.
+func single(v any) any {
+	if list, ok := v.([]any); ok && len(list) == 1 {
+		return list[0]
+	}
+	return v
 }
 
 // files are the clouds.yaml, secure.yaml and clouds-public.yaml of a run.

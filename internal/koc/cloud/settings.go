@@ -14,6 +14,7 @@ type Setting struct {
 	Secret bool
 
 	level int
+	many  bool // a list stands where one text is wanted
 }
 
 // Levels of settings: a lower one wins.
@@ -100,6 +101,11 @@ func (k key) flag() string {
 
 func (k key) envs() []string {
 	return append([]string{"OS_" + strings.ToUpper(k.name)}, strings.Fields(k.env)...)
+}
+
+// known reports whether koc uses a setting.
+func known(name string) bool {
+	return slices.ContainsFunc(keys[:], func(k key) bool { return k.name == name })
 }
 
 func keyOf(name string) key {

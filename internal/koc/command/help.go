@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/holdfast-ops/holdfast/internal/koc/render"
 )
 
 // usageLine is the command with its arguments.
@@ -194,7 +196,14 @@ func flagRows(flags []Flag) []row {
 // help prints the help of a group or of the whole program.
 func (r *invocation) help(path string) error {
 	p := r.page()
-	if path != "" {
+	switch {
+	case path != "" && r.voice == render.OpenStack:
+		p.line("Command %q matches:", path)
+		for _, name := range r.entries().names(path) {
+			p.line("  %s", name)
+		}
+		return nil
+	case path != "":
 		r.helpGroup(p, path)
 		return nil
 	}

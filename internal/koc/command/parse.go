@@ -580,7 +580,11 @@ func checkFlag(f *Flag, spelling, text string) (string, *UsageError) {
 	}
 	for _, one := range chosen {
 		if !slices.Contains(f.Choices, one) {
-			err := wrong("invalid choice: '"+one+"' (choose from '"+strings.Join(f.Choices, "', '")+"')",
+			choices := f.Choices
+			if f.Name == "format" { // which come from plugins there, by their names
+				choices = slices.Sorted(slices.Values(choices))
+			}
+			err := wrong("invalid choice: '"+one+"' (choose from '"+strings.Join(choices, "', '")+"')",
 				"%q: must be one of %s", one, strings.Join(f.Choices, ", "))
 			if f.Name == "format" {
 				err.Message = "invalid output format" + strings.TrimPrefix(err.Message, "flag "+spelling+":")

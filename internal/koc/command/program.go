@@ -189,8 +189,19 @@ func (r *invocation) group(t target, globals []Flag) error {
 		return r.printVersion()
 	case len(v.Texts("words")) > 0:
 		return r.unknownCommand(t)
+	case r.voice == render.OpenStack && t.path != "" && !v.Is("help"):
+		return &UsageError{Message: r.notOne(t.path)}
 	}
 	return r.help(t.path)
+}
+
+// notOne is what the openstack client says of words that begin several commands.
+func (r *invocation) notOne(path string) string {
+	text := "'" + path + "' is not an openstack command. See 'openstack --help'.\nDid you mean one of these?"
+	for _, name := range r.entries().names(path) {
+		text += "\n  " + name
+	}
+	return text
 }
 
 func (r *invocation) printVersion() error {

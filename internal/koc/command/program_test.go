@@ -189,6 +189,8 @@ func TestTheOtherVoice(t *testing.T) {
 		"fail plain":      {1, "", "disk on fire\n"},
 		"server show --h": {0, "", ""},
 		"server delete":   {2, "", "usage: openstack server delete [flags] <server> [<server> ...]\nopenstack server delete: error: the following arguments are required: <server>\n"},
+		"fail":            {2, "", "openstack: 'fail' is not an openstack command. See 'openstack --help'.\nDid you mean one of these?\n  fail canceled\n  fail code\n  fail pipe\n  fail plain\n  fail reject\n"},
+		"fail --help":     {0, "Command \"fail\" matches:\n  fail canceled\n  fail code\n  fail pipe\n  fail plain\n  fail reject\n", ""},
 		"server x":        {2, "", "openstack: 'server x' is not an openstack command. See 'openstack --help'.\n"},
 	} {
 		got := start(t, compat, strings.Fields(line)...)

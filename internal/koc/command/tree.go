@@ -47,6 +47,16 @@ func (t tree) children(path string) []string {
 	return words
 }
 
+// names are the commands under a path, sorted.
+func (t tree) names(path string) []string {
+	var all []string
+	for e := range t.below(path) {
+		all = append(all, e.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
 // step returns the path that a word leads to. A prefix of one word only stands for
 // it, but not below a command that runs by itself: there the word may be its
 // argument, and an abbreviation must not change what a line means.

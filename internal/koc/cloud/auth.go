@@ -74,6 +74,22 @@ func (c *Cloud) renewable() bool {
 	return true
 }
 
+// spent says what gave the token of this run and serves once, "" for what may be
+// used again.
+func (c *Cloud) spent() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.settings
+	switch kind := s.authType(); {
+	case !c.verified: // the token is one of the cache
+	case kind == "oidcauthcode":
+		return "authorization code (" + s.values["code"].Source + ")"
+	case (kind == "totp" || kind == "multifactor" || kind == "password") && s.text("passcode") != "":
+		return "passcode (" + s.values["passcode"].Source + ")"
+	}
+	return ""
+}
+
 // authType is the way to authenticate, without version: password, token,
 // applicationcredential, totp, multifactor, oidc..., none, http_basic, admin_token.
 func (s *settings) authType() string {

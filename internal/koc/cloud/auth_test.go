@@ -301,11 +301,12 @@ func signIn(t *testing.T) {
 		{"v3oidcpassword", "client_id=koc&grant_type=password&password=pass-word-1&scope=openid+profile&username=anna koc:cs"},
 		{"v3oidcclientcredentials", "client_id=koc&grant_type=client_credentials&scope=openid+profile koc:cs"},
 		{"v3oidcaccesstoken", ""},
+		{"v3oidcauthcode", "client_id=koc&code=c0de-1&grant_type=authorization_code&redirect_uri=http%3A%2F%2Fhere.test%2F&scope=openid+profile koc:cs"},
 		{"v3oidcdeviceauthz", "client_id=koc&device_code=dc&grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Adevice_code koc:cs"},
 	} {
 		forms, bearer, polls, f.asked = nil, "", 0, nil
 		var said strings.Builder
-		session := f.open(openrc(append(base, "OS_AUTH_TYPE", c.kind, "OS_ACCESS_TOKEN", "at")...), func(o *cloud.Options) {
+		session := f.open(openrc(append(base, "OS_AUTH_TYPE", c.kind, "OS_ACCESS_TOKEN", "at", "OS_CODE", "c0de-1", "OS_REDIRECT_URI", "http://here.test/")...), func(o *cloud.Options) {
 			o.Streams = &iostreams.Streams{In: strings.NewReader(""), Out: &said, Err: &said}
 		})
 
@@ -324,6 +325,30 @@ func signIn(t *testing.T) {
 		if c.kind == "v3oidcdeviceauthz" && !strings.Contains(said.String(), "http://idp.test/go and enter the code AB-CD") {
 			t.Errorf("%q", said.String())
 		}
+	}
+}
+
+func TestWhatServesOnceIsNotSentTwice(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string][]string{
+		"a passcode":             {"OS_AUTH_TYPE", "v3totp", "OS_PASSCODE", "123456"},
+		"one beside a password":  {"OS_PASSCODE", "123456"},
+		"an authorization code":  {"OS_AUTH_TYPE", "v3oidcauthcode", "OS_CODE", "c0de-1", "OS_IDENTITY_PROVIDER", "corp", "OS_PROTOCOL", "openid", "OS_ACCESS_TOKEN_ENDPOINT", "http://idp.test/token"},
+		"whatever else it names": {"OS_AUTH_TYPE", "v3multifactor", "OS_AUTH_METHODS", "v3password,v3totp", "OS_PASSCODE", "123456"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			f.answer("POST idp.test/token", 200, `{"access_token":"at"}`)
+			f.answer("POST /identity/v3/OS-FEDERATION/identity_providers/corp/protocols/openid/auth", 201, `{"token":{}}`, "X-Subject-Token", "unscoped")
+			f.answer("/compute/", 401, `{"error":{"message":"expired"}}`)
+
+			err := service(t, f.open(openrc(env...)), "compute").Do(t.Context(), cloud.Request{Path: "/servers"})
+
+			if wants(t, err, "expired", "serves once: give a new one"); f.issued != 1 {
+				t.Errorf("%d tokens were asked for", f.issued)
+			}
+		})
 	}
 }
 

@@ -84,6 +84,11 @@ func (s *settings) check() error {
 	if err := s.versioned(); err != nil {
 		bad = append(bad, err.Error())
 	}
+	if v := s.values["force_ipv4"]; v.Value != "" {
+		if _, err := ParseBool(v.Value); err != nil {
+			bad = append(bad, v.origin("force_ipv4")+"="+err.Error())
+		}
+	}
 	for _, v := range s.sorted() {
 		if v.many {
 			remedy := "give one"

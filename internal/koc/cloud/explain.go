@@ -38,6 +38,8 @@ func (c *Cloud) refused(t *Token) string {
 		return fmt.Sprintf("the token (%s) has expired, was revoked, or is of another cloud: get a new one", s.values["token"].Source)
 	case s.authType() == "none":
 		return "auth type none sends no credentials, and the service wants some"
+	case c.spent() != "":
+		return fmt.Sprintf("the token has ended or was revoked, and the %s that gave it serves once: give a new one", c.spent())
 	case !c.renewable():
 		return fmt.Sprintf("check the credentials of auth type %s (%s)", s.authType(), or(s.values["username"].Source, s.values["token"].Source))
 	}

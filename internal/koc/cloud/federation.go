@@ -83,7 +83,9 @@ func (c *Cloud) accessToken(ctx context.Context, grant string) (string, error) {
 		}
 		form.Set("grant_type", "authorization_code")
 		form.Set("code", s.text("code"))
-		form.Set("redirect_uri", s.text("redirect_uri"))
+		if back := s.text("redirect_uri"); back != "" {
+			form.Set("redirect_uri", back)
+		}
 	case "deviceauthz":
 		return c.device(ctx, form)
 	default:

@@ -87,7 +87,7 @@ func (c *Cloud) send(ctx context.Context, s Service, r Request) (*answer, error)
 			return c.send(ctx, elsewhere, r)
 		}
 	}
-	if fault.Status != http.StatusUnauthorized || !c.renewable() || !replayable(r.Body) {
+	if fault.Status != http.StatusUnauthorized || !c.renewable() || c.spent() != "" || !replayable(r.Body) {
 		return nil, c.explain(fault, s, token)
 	}
 	if token, err = c.replace(ctx, token); err != nil {

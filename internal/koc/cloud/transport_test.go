@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -85,6 +86,37 @@ func TestTheServerIsVerified(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestOnlyIPv4IsUsedWhenThatIsWanted(t *testing.T) {
+	t.Parallel()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp6", "[::1]:0")
+	if err != nil {
+		t.Skip("this machine has no IPv6")
+	}
+	server := httptest.NewUnstartedServer(newFake())
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+	four, _ := overTLS(t)
+	address := server.URL + "/identity"
+
+	any6, _ := networked(openrc("OS_AUTH_URL", address))
+	only4, _ := networked(openrc("OS_AUTH_URL", address, "OS_FORCE_IPV4", "yes"))
+	there, _ := networked(openrc("OS_AUTH_URL", four.URL+"/identity", "OS_FORCE_IPV4", "yes", "OS_INSECURE", "1"))
+	unclear, _ := networked(openrc("OS_AUTH_URL", address, "OS_FORCE_IPV4", "perhaps"))
+
+	if _, err := any6.Token(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := there.Token(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, err = only4.Token(t.Context())
+	wants(t, err, "gave no answer", "no suitable address", "force_ipv4")
+	_, err = unclear.Token(t.Context())
+	wants(t, err, `OS_FORCE_IPV4="perhaps": expected a boolean`)
 }
 
 func TestAClientCertificateIsShown(t *testing.T) {

@@ -51,6 +51,8 @@ func (c *Cloud) remedy(err error) string {
 		return ": the service refused the connection; it may want a client certificate (--os-cert and --os-key)"
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return ": check the name of the host, in OS_AUTH_URL or the catalogue"
+	case strings.Contains(err.Error(), "no suitable address") && c.settings.text("force_ipv4") != "":
+		return fmt.Sprintf(": it has no IPv4 address, and force_ipv4 (%s) wants one", c.settings.values["force_ipv4"].Source)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return ": nothing listens there"
 	case os.IsTimeout(err):

@@ -208,6 +208,20 @@ func TestD1AnswersThatAreNoFailures(t *testing.T) {
 	}
 }
 
+// late is a context whose time is over and whose timer is late, as on a busy machine.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Hour), true }
+
+func TestARequestWhoseTurnComesTooLateHasTimedOut(t *testing.T) {
+	t.Parallel()
+	_, err := serve(t, served()).Get(late{t.Context()}, thingKind(), "ns", "one")
+
+	if got := kube.Classify(err, false).Failure; got != plan.TimedOut {
+		t.Errorf("%v: %v", got, err)
+	}
+}
+
 func TestClassifyBelievesTheCallerThatDiscoveryWasIncomplete(t *testing.T) {
 	t.Parallel()
 	absent := plan.Lookup(kube.Classify(&kube.KindError{Kind: thingKind()}, false))

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/flowcontrol"
 )
 
 const (
@@ -100,6 +101,7 @@ func open(kubeconfig []byte, loaded *clientcmdapi.Config, context string) (*Clus
 // JSON object that is no list as an empty list.
 func client(of *rest.Config) (rest.Interface, error) {
 	config := rest.CopyConfig(of)
+	config.RateLimiter = turns{flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)}
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	config.ContentConfig = rest.ContentConfig{
@@ -107,6 +109,19 @@ func client(of *rest.Config) (rest.Interface, error) {
 		GroupVersion:         &schema.GroupVersion{}, ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON,
 	}
 	return rest.UnversionedRESTClientFor(config)
+}
+
+// turns gives requests their turns. One whose turn does not come in its time has
+// timed out: the library says so with a text alone.
+type turns struct{ flowcontrol.RateLimiter }
+
+// Wait implements [flowcontrol.RateLimiter].
+func (t turns) Wait(ctx context.Context) error {
+	err := t.RateLimiter.Wait(ctx)
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	}
+	return err
 }
 
 // Config returns what other libraries need to reach the server. It is a copy.

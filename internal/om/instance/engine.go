@@ -53,6 +53,10 @@ type Engine struct {
 	// Environ is the environment the commands inherit, KEY=value. Nil: a path
 	// and nothing else.
 	Environ []string
+	// Terminal is where a shell in a resource reads and writes; TTY tells that it is a
+	// terminal indeed. Zero: nobody is there.
+	Terminal host.Terminal
+	TTY      bool
 
 	told sync.Map // paths whose status could not be kept, which was said
 }

@@ -166,6 +166,7 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 	}
 	m.env.Installation = l.installation(rid)
 	m.env.Renew, m.env.Head = l.engine.Renew, l.head
+	m.env.Terminal, m.env.TTY = l.engine.Terminal, l.engine.TTY
 	if strings.ContainsAny(index, "/\x00") || index == "." || index == ".." {
 		m.err = fmt.Errorf("%s: the index %q of a resource may not hold a slash", rid, index)
 		return m

@@ -114,6 +114,10 @@ type Env struct {
 	Session string // id of the action in progress
 	Force   bool   // the action asked to override safety checks
 	Confirm bool   // the action answers yes to the confirmations
+	// Terminal is where a shell in the resource reads and writes; TTY tells that it is
+	// a terminal indeed. Zero: nobody is there.
+	Terminal host.Terminal
+	TTY      bool
 	// Scheduled tells that the scheduler of the daemon asked for the action: it has
 	// marked the run.
 	Scheduled bool

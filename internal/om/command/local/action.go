@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	cmdinstance "github.com/holdfast-ops/holdfast/internal/om/command/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
@@ -101,5 +102,8 @@ func (b *Backend) ResourceInfo(ctx context.Context, p object.Path, rids []string
 
 // Enter implements instance.Enterer.
 func (b *Backend) Enter(ctx context.Context, c *verb.Call, p object.Path, rid string) error {
-	return b.engine(c).Enter(ctx, p, rid)
+	e := b.engine(c)
+	e.Terminal = host.Terminal{In: c.Streams.In, Out: c.Streams.Out, Err: c.Streams.Err}
+	e.TTY = c.Streams.InTTY && c.Streams.OutTTY
+	return e.Enter(ctx, p, rid)
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
 
@@ -169,6 +170,40 @@ func (c *container) Signal(ctx context.Context, sig syscall.Signal) (string, err
 	return "container " + c.fullName(), nil
 }
 
+// shell is what is run in a container that is entered: the better of those it has.
+const shell = "command -v bash >/dev/null 2>&1 && exec bash || exec sh"
+
+// Enter implements [resource.Enterer].
+func (c *container) Enter(ctx context.Context) error {
+	if c.env.Terminal.In == nil {
+		return errors.New("there is nobody to talk to: enter a container from a terminal of the node")
+	}
+	f, err := c.find(ctx)
+	switch {
+	case err != nil:
+		return err
+	case f == nil:
+		return fmt.Errorf("there is no container %s: start the resource first", c.fullName())
+	case !c.owns(f):
+		return c.foreign()
+	case f.phase() != runs:
+		return fmt.Errorf("the container %s is %s: start the resource first", c.fullName(), f.State.Status)
+	}
+	engine, err := c.engine()
+	if err != nil {
+		return err
+	}
+	argv := []string{engine, "exec", "--interactive"}
+	if c.env.TTY {
+		argv = append(argv, "--tty")
+	}
+	err = host.Foreground(ctx, host.Cmd{Argv: append(argv, f.ID, "sh", "-c", shell), Env: c.env.Vars, Dir: "/"}, c.env.Terminal)
+	if exit, ok := errors.AsType[*host.ExitError](err); ok {
+		exit.Argv = argv[:2]
+	}
+	return err
+}
+
 // Info implements [resource.Informer].
 func (c *container) Info(ctx context.Context) (map[string]string, error) {
 	engine, err := c.engine()
@@ -188,6 +223,7 @@ var (
 	_ resource.Starter       = (*container)(nil)
 	_ resource.Stopper       = (*container)(nil)
 	_ resource.Unprovisioner = (*container)(nil)
+	_ resource.Enterer       = (*container)(nil)
 	_ resource.Signaler      = (*container)(nil)
 	_ resource.Informer      = (*container)(nil)
 )

@@ -160,13 +160,12 @@ const boolean = " tty detach privileged read-only interactive init rm replace "
 
 // long is the long name of an option of one letter.
 func long(name string) string {
-	for _, pair := range [][2]string{
-		{"h", "hostname"}, {"t", "tty"}, {"d", "detach"}, {"u", "user"}, {"w", "workdir"}, {"i", "interactive"},
-		{"e", "env"}, {"l", "label"}, {"v", "volume"}, {"net", "network"},
-	} {
-		if pair[0] == name {
-			return pair[1]
-		}
+	known := map[string]string{
+		"h": "hostname", "t": "tty", "d": "detach", "u": "user", "w": "workdir", "i": "interactive",
+		"e": "env", "l": "label", "v": "volume", "net": "network",
+	}
+	if full, ok := known[name]; ok {
+		return full
 	}
 	return name
 }

@@ -38,6 +38,8 @@ type Case struct {
 	// real commands instead.
 	Script string
 	Real   bool
+	// Double makes a double of what the driver runs, instead of the transcript.
+	Double func() host.Runner
 	// Down and Up are the statuses before and after a start, when they are not
 	// down and up.
 	Down, Up cluster.Status
@@ -85,13 +87,16 @@ func New(tb testing.TB, c Case, log *strings.Builder) *Fixture {
 	f := &Fixture{Dir: tb.TempDir(), RID: c.Spec.Group + "#1", tb: tb}
 	registry := resource.NewRegistry(c.Spec)
 	h := host.Host{Paths: hosttest.Paths(tb), Hostname: "n1", Self: "om"}
-	if c.Real {
+	switch {
+	case c.Double != nil:
+		h.Runner = c.Double()
+	case c.Real:
 		self, err := os.Executable()
 		if err != nil {
 			tb.Fatal(err)
 		}
 		h.Runner, h.Self = host.NewRunner(), self
-	} else {
+	default:
 		h.Runner = launched{hosttest.NewScript(tb, c.Script, "{dir}", f.Dir)}
 	}
 	f.Engine = &instance.Engine{
@@ -285,7 +290,7 @@ func (forever) Wait() error { select {} }
 // command must end with an interrupt that came before it.
 func cut(t *testing.T, c Case, a instance.Action) {
 	t.Helper()
-	c.Real = true // no transcript: nothing of it would be used
+	c.Real = c.Double == nil // no transcript: nothing of it would be used
 	f := New(t, c, nil)
 	s := stuck{began: make(chan struct{}, 1)}
 	f.Host.Runner = launched{s}

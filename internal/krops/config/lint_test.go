@@ -127,7 +127,8 @@ provider-manifests = []
 [environments.azure]
 `, nil, `the name of the environment "my azure" is none that is taken`,
 		},
-		"a workload in capitals": {`["local-workload"]`, `["Work"]`, nil, `environments.local-host.teardown.capi-workloads: the name of the Cluster "Work"`},
+		"a workload that is the kind cluster": {`["local-workload"]`, `["mgmt"]`, nil, "environments.local-host.teardown.capi-workloads: mgmt is kind-cluster too"},
+		"a workload in capitals":              {`["local-workload"]`, `["Work"]`, nil, `environments.local-host.teardown.capi-workloads: the name of the Cluster "Work"`},
 		"a workload that is the management cluster": {
 			`["local-workload"]`, `["local-workload", "local-management"]`, nil, "environments.local-host.teardown.capi-workloads[1]: local-management is that of mgmt-cluster too",
 		},

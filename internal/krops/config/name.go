@@ -143,6 +143,9 @@ func (l *linter) identities(at address, e *Environment) {
 // cluster checks the name of a Cluster.
 func (l *linter) cluster(at address, e *Environment, name string) {
 	if l.name(at, l.taken.cluster, "the name of the Cluster", name) && e.Archetype == LocalHost {
+		if name != "" && name == l.Bootstrap.KindCluster {
+			l.problem(at, "%s: %s is kind-cluster too: both mark their containers with it", at, name)
+		}
 		l.name(at, l.taken.host, "the name of the Cluster makes the host of its load balancer:", name+"-lb")
 	}
 }

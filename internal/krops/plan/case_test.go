@@ -321,3 +321,13 @@ func TestWhatIsForcedDoesNotSayThatItStopped(t *testing.T) {
 	step = find(t, plan.Teardown(settings(t, config.VerbTeardown, "aws"), w), "discover-host")
 	same(t, step.Why, "cannot tell where the CAPI controllers run; nothing was touched: no connection")
 }
+
+// A Cluster of the same name in another namespace is that of somebody else.
+func TestAWorkloadClusterIsThatOfTheNamespaceOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	s := settings(t, config.VerbTeardown, "local-host")
+	s.File.Bootstrap.MgmtNamespace = "fleet"
+	p := plan.Teardown(s, controlled(plan.HostKind, "fleet/local-workload", "default/local-workload"))
+	same(t, find(t, p, "delete-cluster-local-workload").Needs, []plan.Fact{"cluster/fleet/local-workload"},
+		find(t, p, "wait-cluster-local-workload").Takes, []plan.Fact{"cluster/fleet/local-workload"}, find(t, p, "delete-kind").Verdict, plan.Refused)
+}

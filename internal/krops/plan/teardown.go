@@ -146,7 +146,7 @@ func (t *teardown) inventory() []Fact {
 		t.phase = "clusters"
 	}
 	for _, name := range t.Environment.Teardown.CAPIWorkloads {
-		t.workload("default", name)
+		t.workload(t.File.Bootstrap.MgmtNamespace, name)
 	}
 	others := workloads + Fact(own)
 	if t.onKind() {

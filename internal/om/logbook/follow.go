@@ -18,8 +18,9 @@ const (
 	// lateness is how long a closed segment may still get the line of a process
 	// that was about to write it.
 	lateness = 2 * time.Second
-	// chunk is how much is read at once.
-	chunk = 1 << 20
+	// chunk is about how much is read, and held, at once: a follower that was slow has
+	// everything since to read.
+	chunk = 64 << 10
 )
 
 // Follow passes on the last lines selected, at once even when there are none, then
@@ -35,11 +36,7 @@ func (b *Book) Follow(ctx context.Context, f Filter, lines int, emit func([]Line
 		return err
 	}
 	return retry.Until(ctx, retry.Policy{Interval: followEvery}, func(context.Context) (bool, error) {
-		found, err := t.next()
-		if err != nil || len(found) == 0 {
-			return false, err
-		}
-		return false, emit(found)
+		return false, t.next(emit)
 	})
 }
 
@@ -86,21 +83,18 @@ func (t *tail) begin(lines int) ([]Line, error) {
 	return last, nil
 }
 
-// next returns the lines that came.
-func (t *tail) next() ([]Line, error) {
-	var found []Line
+// next passes on the lines that came.
+func (t *tail) next(emit func([]Line) error) error {
 	take := func() error {
 		for _, s := range t.open {
-			lines, err := s.more(t.filter)
-			if err != nil {
+			if err := s.more(t.filter, emit); err != nil {
 				return err
 			}
-			found = append(found, lines...)
 		}
 		return nil
 	}
 	if err := take(); err != nil {
-		return nil, err
+		return err
 	}
 	rotated, err := t.advance()
 	if err == nil && rotated {
@@ -113,7 +107,7 @@ func (t *tail) next() ([]Line, error) {
 		}
 		return gone
 	})
-	return found, err
+	return err
 }
 
 // advance looks for the segments that came after the one that was appended to.
@@ -155,31 +149,39 @@ func (t *tail) advance() (bool, error) {
 	return true, nil
 }
 
-// more returns the whole lines after the offset.
-func (s *followed) more(f Filter) (found []Line, err error) {
+// more passes on the whole lines after the offset, some at a time.
+func (s *followed) more(f Filter, emit func([]Line) error) error {
 	info, err := s.file.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if info.Size() < s.offset {
 		s.offset = 0 // somebody truncated it
 	}
+	var data []byte
 	for size := int64(chunk); s.offset < info.Size(); {
-		data := make([]byte, min(size, info.Size()-s.offset))
-		n, err := s.file.ReadAt(data, s.offset)
+		size = min(size, info.Size()-s.offset)
+		if int64(cap(data)) < size {
+			data = make([]byte, size)
+		}
+		n, err := s.file.ReadAt(data[:size], s.offset)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return found, err
+			return err
 		}
 		end := bytes.LastIndexByte(data[:n], '\n') + 1
 		if end == 0 {
 			if int64(n) == info.Size()-s.offset || n == 0 {
-				return found, nil // a line that is being written
+				return nil // a line that is being written
 			}
 			size *= 2
 			continue
 		}
-		found = append(found, selected(data[:end], f)...)
 		s.offset += int64(end)
+		if found := selected(data[:end], f); len(found) > 0 {
+			if err := emit(found); err != nil {
+				return err
+			}
+		}
 	}
-	return found, nil
+	return nil
 }

@@ -3,11 +3,13 @@ package logbook_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -67,6 +69,47 @@ func TestFollow(t *testing.T) {
 		slog.New(book.Handler("n1", slog.LevelInfo)).Info("new")
 		if got := collect(t, batches, 1); got[0] != "new" {
 			t.Errorf("then came %q", got)
+		}
+	})
+
+	// Whoever takes nothing for a while, as a reader on a slow link, has all that came
+	// since before it: it is not held at once.
+	t.Run("a follower that was slow is given a little at a time", func(t *testing.T) {
+		t.Parallel()
+		const lines, most = 4000, 96 << 10
+		book := logbook.Open(host.Paths{Root: t.TempDir()})
+		log := slog.New(book.Handler("n1", slog.LevelInfo))
+		long := slog.String("reason", strings.Repeat("x", 500))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		came := 0
+
+		err := book.Follow(ctx, logbook.Filter{}, 1, func(found []logbook.Line) error {
+			if came == 0 && len(found) == 0 {
+				for i := range lines {
+					log.Info(strconv.Itoa(i), long) //nolint:sloglint // the number is the test
+				}
+				return nil
+			}
+			held := 0
+			for _, l := range found {
+				if l.Message != strconv.Itoa(came) {
+					return fmt.Errorf("%s came, want %d", l.Message, came)
+				}
+				came++
+				held += len(l.Raw)
+			}
+			if held > most {
+				t.Errorf("%d bytes at once, want %d at most", held, most)
+			}
+			if came == lines {
+				cancel()
+			}
+			return nil
+		})
+
+		if !errors.Is(err, context.Canceled) || came != lines {
+			t.Errorf("%d lines came: %v", came, err)
 		}
 	})
 

@@ -345,6 +345,46 @@ func TestWhatAnotherClusterLivesInIsLeftAlone(t *testing.T) {
 	}
 }
 
+// The rest of a listing that says it goes on, and not where, is not absent.
+func TestAListingThatBreaksOffIsNoShortOne(t *testing.T) {
+	t.Parallel()
+	a := awstest.New()
+	a.Page, a.Lost = 2, true
+	for _, name := range []string{"a", "b", "c"} {
+		a.AddRole(other, name, nil)
+	}
+	a.AddRole(me, "eu-north-1-workload-nodes", map[string]string{"sigs.k8s.io/cluster-api-provider-aws/cluster/eu-north-1-workload": "owned"})
+	c := sweep.Open(options(a.Serve(t)), north)
+	scope := scopeOf(target(north, "eu-north-1-workload"))
+
+	if p := c.Look(t.Context(), sweep.Identities, scope).Presence(); p.Gone() {
+		t.Error("it reads as gone")
+	}
+	if err := c.Sweep(t.Context(), sweep.Identities, scope, &notes{}); err == nil || !strings.Contains(err.Error(), "goes on and does not say where") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A profile without a role that has a name of ours, and a tag of another, is not ours.
+func TestAnEmptyProfileOfAnotherIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	const ownership = "sigs.k8s.io/cluster-api-provider-aws/cluster/"
+	a := awstest.New()
+	profile := func(owner, name string, tags map[string]string) {
+		a.Add(awstest.Thing{Owner: owner, Kind: "profile", ID: name, Tags: tags})
+	}
+	profile(other, "eu-north-1-workload-guest", map[string]string{ownership + "guest": "owned"})
+	profile(me, "eu-north-1-workload-own", map[string]string{ownership + "eu-north-1-workload": "owned"})
+	profile(me, "eu-north-1-workload-bare", nil)
+	before := a.Dump(other)
+
+	err := sweep.Open(options(a.Serve(t)), north).Sweep(t.Context(), sweep.Identities, scopeOf(target(north, "eu-north-1-workload")), &notes{})
+
+	if diff := cmp.Diff(before, a.Dump(other)); diff != "" || err != nil || len(a.Owned(me)) > 0 {
+		t.Errorf("%v, left %v, another's:\n%s", err, a.Owned(me), diff)
+	}
+}
+
 // An address that hangs is given up at the deadline of a call.
 func TestEveryCallHasADeadline(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 
 	"github.com/holdfast-ops/holdfast/internal/krops/config"
 )
@@ -81,24 +82,17 @@ func (c *Cloud) identities(ctx context.Context, s Scope) (found []identity, fail
 }
 
 func (c *Cloud) roles(ctx context.Context, client *iam.Client) ([]string, error) {
-	var names []string
-	err := pages(func(mark *string) (*string, error) {
-		out, err := call(ctx, c, client.ListRoles, &iam.ListRolesInput{Marker: mark})
-		if err != nil {
-			return nil, err
-		}
+	return listing(ctx, c, client.ListRoles, func(mark *string) *iam.ListRolesInput {
+		return &iam.ListRolesInput{Marker: mark}
+	}, func(out *iam.ListRolesOutput) (names []string, truncated bool, mark *string) {
 		for _, role := range out.Roles {
 			// Those of services are made and removed by the services alone.
 			if !strings.HasPrefix(aws.ToString(role.Path), "/aws-service-role/") {
 				names = append(names, aws.ToString(role.RoleName))
 			}
 		}
-		if !out.IsTruncated {
-			return nil, nil
-		}
-		return out.Marker, nil
-	})
-	return names, err
+		return names, out.IsTruncated, out.Marker
+	})()
 }
 
 // claimed returns the candidates that are ours. A name alone is weak: the tags of
@@ -176,30 +170,45 @@ func (c *Cloud) roleTags(ctx context.Context, client *iam.Client, role string) (
 		if err != nil {
 			return nil, err
 		}
-		for _, tag := range out.Tags {
-			t[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-		}
-		return more(out.IsTruncated, out.Marker), nil
+		t.read(out.Tags)
+		return more(out.IsTruncated, out.Marker)
 	})
 	return t, err
+}
+
+func (c *Cloud) profileTags(ctx context.Context, client *iam.Client, profile string) (tags, error) {
+	t := tags{}
+	err := pages(func(mark *string) (*string, error) {
+		out, err := call(ctx, c, client.ListInstanceProfileTags, &iam.ListInstanceProfileTagsInput{InstanceProfileName: &profile, Marker: mark})
+		if err != nil {
+			return nil, err
+		}
+		t.read(out.Tags)
+		return more(out.IsTruncated, out.Marker)
+	})
+	return t, err
+}
+
+// read adds the tags of an answer of IAM.
+func (t tags) read(list []iamtypes.Tag) {
+	for _, tag := range list {
+		t[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+	}
 }
 
 // emptyProfiles are the instance profiles that have lost their role and have a name
 // of ours: a sweep that ended between the two halves of their removal leaves them.
 func (c *Cloud) emptyProfiles(ctx context.Context, client *iam.Client, s Scope) (found []identity, failures []error) {
-	var names []string
-	err := pages(func(mark *string) (*string, error) {
-		out, err := call(ctx, c, client.ListInstanceProfiles, &iam.ListInstanceProfilesInput{Marker: mark})
-		if err != nil {
-			return nil, err
-		}
+	names, err := listing(ctx, c, client.ListInstanceProfiles, func(mark *string) *iam.ListInstanceProfilesInput {
+		return &iam.ListInstanceProfilesInput{Marker: mark}
+	}, func(out *iam.ListInstanceProfilesOutput) (names []string, truncated bool, mark *string) {
 		for _, p := range out.InstanceProfiles {
 			if len(p.Roles) == 0 {
 				names = append(names, aws.ToString(p.InstanceProfileName))
 			}
 		}
-		return more(out.IsTruncated, out.Marker), nil
-	})
+		return names, out.IsTruncated, out.Marker
+	})()
 	if err != nil {
 		return nil, []error{fmt.Errorf("IAM instance profiles: %w", err)}
 	}
@@ -215,13 +224,26 @@ func (c *Cloud) emptyProfiles(ctx context.Context, client *iam.Client, s Scope) 
 		}
 		whose := slices.Contains(s.Roles, name)
 		if !whose && fits(name) {
-			whose, _ = c.untagged(name, others, s)
+			t, err := c.profileTags(ctx, client, name)
+			switch {
+			case coded(err, noEntity):
+				continue
+			case err != nil:
+				failures = append(failures, fmt.Errorf("IAM instance profile %s: %w", name, err))
+				continue
+			case c.rules.foreign(t, s) != "":
+				continue
+			case len(t.owners()) > 0:
+				whose = true
+			default:
+				whose, _ = c.untagged(name, others, s)
+			}
 		}
 		if whose {
 			found = append(found, identity{"instance profile", name})
 		}
 	}
-	return found, nil
+	return found, failures
 }
 
 // clustersSeen are the clusters whose networks are in the regions of the scope.
@@ -247,14 +269,6 @@ func (c *Cloud) clustersSeen(ctx context.Context, s Scope) (names []string, fail
 		}
 	}
 	return names, failures
-}
-
-// more is the mark of the next page, nil without one.
-func more(truncated bool, mark *string) *string {
-	if !truncated {
-		return nil
-	}
-	return mark
 }
 
 func (c *Cloud) lookIdentities(ctx context.Context, s Scope) Found {
@@ -306,17 +320,46 @@ func steps(list ...func() error) error {
 	return nil
 }
 
+// listing reads all pages of a listing of IAM, which says whether there are more.
+func listing[I, O, P any](ctx context.Context, c *Cloud, ask func(context.Context, *I, ...func(*P)) (*O, error), in func(mark *string) *I,
+	read func(out *O) (names []string, truncated bool, mark *string),
+) func() ([]string, error) {
+	return func() ([]string, error) {
+		var found []string
+		err := pages(func(mark *string) (*string, error) {
+			out, err := call(ctx, c, ask, in(mark))
+			if err != nil {
+				return nil, err
+			}
+			names, truncated, next := read(out)
+			found = append(found, names...)
+			return more(truncated, next)
+		})
+		return found, err
+	}
+}
+
+// more is the mark of the next page, nil without one. A listing that goes on and does
+// not say where is none: the rest of it would be taken for absent.
+func more(truncated bool, mark *string) (*string, error) {
+	switch {
+	case !truncated:
+		return nil, nil //nolint:nilnil // no page is an answer
+	case aws.ToString(mark) == "":
+		return nil, &CallError{Kind: Garbled, Text: "a listing that goes on and does not say where"}
+	}
+	return mark, nil
+}
+
 // all lists, then removes each one that is listed.
-func all[T any](list func(mark *string, each func(T)) (*string, error), remove func(T) error) func() error {
+func all(list func() ([]string, error), remove func(string) error) func() error {
 	return func() error {
-		var found []T
-		if err := pages(func(mark *string) (*string, error) {
-			return list(mark, func(t T) { found = append(found, t) })
-		}); err != nil {
+		found, err := list()
+		if err != nil {
 			return err
 		}
-		for _, t := range found {
-			if err := remove(t); err != nil && !coded(err, noEntity) {
+		for _, name := range found {
+			if err := remove(name); err != nil && !coded(err, noEntity) {
 				return err
 			}
 		}
@@ -334,45 +377,39 @@ func (c *Cloud) removeProfile(ctx context.Context, client *iam.Client, name stri
 
 func (c *Cloud) removeRole(ctx context.Context, client *iam.Client, name string) error {
 	return steps(
-		all(func(mark *string, each func(string)) (*string, error) {
-			out, err := call(ctx, c, client.ListAttachedRolePolicies, &iam.ListAttachedRolePoliciesInput{RoleName: &name, Marker: mark})
-			if err != nil {
-				return nil, err
-			}
+		all(listing(ctx, c, client.ListAttachedRolePolicies, func(mark *string) *iam.ListAttachedRolePoliciesInput {
+			return &iam.ListAttachedRolePoliciesInput{RoleName: &name, Marker: mark}
+		}, func(out *iam.ListAttachedRolePoliciesOutput) (names []string, truncated bool, mark *string) {
 			for _, p := range out.AttachedPolicies {
-				each(aws.ToString(p.PolicyArn))
+				names = append(names, aws.ToString(p.PolicyArn))
 			}
-			return more(out.IsTruncated, out.Marker), nil
-		}, func(arn string) error {
+			return names, out.IsTruncated, out.Marker
+		}), func(arn string) error {
 			_, err := call(ctx, c, client.DetachRolePolicy, &iam.DetachRolePolicyInput{RoleName: &name, PolicyArn: &arn})
 			return err
 		}),
-		all(func(mark *string, each func(string)) (*string, error) {
-			out, err := call(ctx, c, client.ListInstanceProfilesForRole, &iam.ListInstanceProfilesForRoleInput{RoleName: &name, Marker: mark})
-			if err != nil {
-				return nil, err
-			}
+		all(listing(ctx, c, client.ListInstanceProfilesForRole, func(mark *string) *iam.ListInstanceProfilesForRoleInput {
+			return &iam.ListInstanceProfilesForRoleInput{RoleName: &name, Marker: mark}
+		}, func(out *iam.ListInstanceProfilesForRoleOutput) (names []string, truncated bool, mark *string) {
 			for _, p := range out.InstanceProfiles {
-				each(aws.ToString(p.InstanceProfileName))
+				names = append(names, aws.ToString(p.InstanceProfileName))
 			}
-			return more(out.IsTruncated, out.Marker), nil
-		}, func(profile string) error {
+			return names, out.IsTruncated, out.Marker
+		}), func(profile string) error {
 			_, err := call(ctx, c, client.RemoveRoleFromInstanceProfile, &iam.RemoveRoleFromInstanceProfileInput{InstanceProfileName: &profile, RoleName: &name})
 			if err != nil && !coded(err, noEntity) {
 				return err
 			}
 			return c.removeProfile(ctx, client, profile)
 		}),
-		all(func(mark *string, each func(string)) (*string, error) {
-			out, err := call(ctx, c, client.ListRolePolicies, &iam.ListRolePoliciesInput{RoleName: &name, Marker: mark})
-			if err != nil {
-				return nil, err
-			}
+		all(listing(ctx, c, client.ListRolePolicies, func(mark *string) *iam.ListRolePoliciesInput {
+			return &iam.ListRolePoliciesInput{RoleName: &name, Marker: mark}
+		}, func(out *iam.ListRolePoliciesOutput) (names []string, truncated bool, mark *string) {
 			for _, p := range out.PolicyNames {
-				each(p)
+				names = append(names, p)
 			}
-			return more(out.IsTruncated, out.Marker), nil
-		}, func(policy string) error {
+			return names, out.IsTruncated, out.Marker
+		}), func(policy string) error {
 			_, err := call(ctx, c, client.DeleteRolePolicy, &iam.DeleteRolePolicyInput{RoleName: &name, PolicyName: &policy})
 			return err
 		}),

@@ -25,6 +25,8 @@ type Account struct {
 	ID string
 	// Page is how many things a listing shows at a time.
 	Page int
+	// Lost is a listing of IAM that says that it goes on, and not where.
+	Lost bool
 	// Looks is how often something must be looked at until it has changed its state.
 	Looks int
 	// Quota is how many Elastic IPs a region may have.

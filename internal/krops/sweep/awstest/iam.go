@@ -51,7 +51,9 @@ func (c *request) iam() func() {
 	case "ListRoles":
 		return c.listRoles
 	case "ListRoleTags":
-		return c.roleTags
+		return func() { c.tagsOf("role", c.form.Get("RoleName")) }
+	case "ListInstanceProfileTags":
+		return func() { c.tagsOf("profile", c.form.Get("InstanceProfileName")) }
 	case "ListInstanceProfilesForRole":
 		return c.profilesOfRole
 	case "ListInstanceProfiles":
@@ -94,7 +96,7 @@ func (c *request) entity(kind, name string) *Thing {
 // page answers with one page of a list.
 func (c *request) page(list string, items []el, next string) {
 	content := []any{member(list, items), e("IsTruncated", next != "")}
-	if next != "" {
+	if next != "" && !c.Lost {
 		content = append(content, e("Marker", next))
 	}
 	c.result(content...)
@@ -113,8 +115,8 @@ func (c *request) listRoles() {
 	c.page("Roles", items, next)
 }
 
-func (c *request) roleTags() {
-	t := c.entity("role", c.form.Get("RoleName"))
+func (c *request) tagsOf(kind, name string) {
+	t := c.entity(kind, name)
 	if t == nil {
 		return
 	}

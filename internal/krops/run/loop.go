@@ -83,9 +83,16 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		Options: o,
 		began:   map[string]time.Time{}, ended: map[string]bool{}, done: map[string]int{}, gave: map[plan.Fact]bool{}, looked: map[plan.Fact]time.Time{}, phases: map[string]bool{},
 	}
-	defer context.AfterFunc(ctx, func() {
+	told := make(chan struct{})
+	calm := context.AfterFunc(ctx, func() {
+		defer close(told)
 		o.Sink.Event(Event{Name: Stopping, Message: "interrupted: stopping at the next safe point (once more to abort at once)"})
-	})()
+	})
+	defer func() {
+		if !calm() {
+			<-told // nothing is told of a run that has ended
+		}
+	}()
 	err := r.run(ctx)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%w: %w", context.Canceled, err)

@@ -360,6 +360,34 @@ func TestAnInterruptionTellsWhereItWas(t *testing.T) {
 	})
 }
 
+// slowly hears of an interruption for a while.
+type slowly struct {
+	log
+
+	heard bool
+}
+
+func (l *slowly) Event(e run.Event) {
+	if e.Name == run.Stopping {
+		<-time.After(time.Second)
+		l.heard = true
+	}
+	l.log.Event(e)
+}
+
+func TestNothingIsToldOfARunThatHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		c := bootstrap(t, "aws")
+		s := &site{truth: c.world}
+		s.acted = func(plan.Step) { interrupt() }
+		heard := &slowly{}
+		_, err := run.Run(ctx, run.Options{Plan: c.plan, Site: s, Sink: heard})
+		same(t, errors.Is(err, context.Canceled), true, heard.heard, true)
+	})
+}
+
 func TestAnInterruptionEndsAWaitAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

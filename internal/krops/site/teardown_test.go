@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,8 +46,10 @@ type scene struct {
 	gone     map[plan.Fact]bool
 	removed  []string // what was removed of hosts
 	lost     []string // Clusters whose controllers were removed
-	lines    []string
 	patience time.Duration // of a wait
+
+	mu    sync.Mutex
+	lines []string
 }
 
 // set makes the scene of an environment. The servers may be nil.
@@ -166,10 +169,14 @@ func (x *scene) leave(what string) {
 
 // Event keeps what is said.
 func (x *scene) Event(e run.Event) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.lines = append(x.lines, strings.TrimSpace(fmt.Sprintf("%s %s: %s", e.Name, e.Step.ID, e.Message)))
 }
 
 func (x *scene) said(words string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	return strings.Contains(strings.Join(x.lines, "\n"), words)
 }
 

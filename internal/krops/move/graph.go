@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/cluster-api/util/secret"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 )
 
 // key identifies an object on any cluster.
@@ -76,7 +78,7 @@ func (s *side) discover(ctx context.Context, namespace string) (*graph, error) {
 		if k.global {
 			where = []string{""}
 		}
-		if k.GroupKind() == secretKind {
+		if k.GroupKind() == kube.Secret {
 			for _, p := range g.providers {
 				if p.kind == "InfrastructureProvider" && !slices.Contains(where, p.namespace) {
 					where = append(where, p.namespace)
@@ -155,14 +157,14 @@ func (g *graph) add(k kind, u *unstructured.Unstructured) *node {
 // with their templates.
 func (s *side) foreignClasses(ctx context.Context, g *graph) error {
 	for _, n := range slices.Clone(g.nodes) {
-		if n.GroupKind != clusterKind {
+		if n.GroupKind != kube.CAPICluster {
 			continue
 		}
 		class, in := classOf(n.object)
 		if class == "" || in == g.namespace {
 			continue
 		}
-		k, ok := g.kinds[classKind]
+		k, ok := g.kinds[kube.CAPIClusterClass]
 		if !ok {
 			return fmt.Errorf("%s uses a ClusterClass, and the source has no such kind", n.key)
 		}
@@ -196,7 +198,7 @@ func (s *side) foreignClasses(ctx context.Context, g *graph) error {
 // sharedClasses lists the ClusterClasses of the namespace that Clusters of others use.
 func (s *side) sharedClasses(ctx context.Context, g *graph) (map[string]bool, error) {
 	shared := map[string]bool{}
-	k, ok := g.kinds[clusterKind]
+	k, ok := g.kinds[kube.CAPICluster]
 	if !ok {
 		return shared, nil
 	}
@@ -244,10 +246,10 @@ func (g *graph) link(shared map[string]bool) {
 		if n.tree {
 			descend(n, below, func(d *node) bool { d.taken, d.worldwide = true, d.worldwide || n.kind.global; return true })
 		}
-		if n.GroupKind == clusterKind {
+		if n.GroupKind == kube.CAPICluster {
 			descend(n, owned, func(d *node) bool { d.ofCluster = true; return true })
 		}
-		if n.GroupKind == classKind && (n.namespace != g.namespace || shared[n.name]) {
+		if n.GroupKind == kube.CAPIClusterClass && (n.namespace != g.namespace || shared[n.name]) {
 			descend(n, owned, func(d *node) bool { d.keep = true; return true })
 		}
 	}
@@ -283,18 +285,18 @@ func (g *graph) soften() {
 	for _, n := range g.nodes {
 		var owner key
 		switch n.GroupKind {
-		case secretKind:
+		case kube.Secret:
 			cluster, _, err := secret.ParseSecretName(n.name)
 			if len(n.owners) > 0 || err != nil {
 				continue
 			}
-			owner = key{clusterKind, n.namespace, cluster}
-		case clusterKind:
+			owner = key{kube.CAPICluster, n.namespace, cluster}
+		case kube.CAPICluster:
 			class, in := classOf(n.object)
-			owner = key{classKind, in, class}
+			owner = key{kube.CAPIClusterClass, in, class}
 		case bindingKind:
 			cluster, _, _ := unstructured.NestedString(n.object.Object, "spec", "clusterName")
-			owner = key{clusterKind, n.namespace, cluster}
+			owner = key{kube.CAPICluster, n.namespace, cluster}
 		default:
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
@@ -112,7 +113,7 @@ func (n *node) busy() string {
 		return "asks moves to wait"
 	}
 	// What no Cluster is above is not paused with one.
-	if !n.ofCluster && (n.GroupKind != classKind || n.keep) {
+	if !n.ofCluster && (n.GroupKind != kube.CAPIClusterClass || n.keep) {
 		return ""
 	}
 	c := conditionOf(n.object, "Paused")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 )
 
 // Inventory is what a cluster has of a namespace that a move would take.
@@ -47,7 +49,7 @@ func Look(ctx context.Context, c Cluster, namespace string) (Inventory, error) {
 			continue
 		}
 		found[n.key] = true
-		if n.GroupKind == clusterKind {
+		if n.GroupKind == kube.CAPICluster {
 			i.Clusters = append(i.Clusters, n.namespace+"/"+n.name)
 		} else {
 			i.Others++

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 )
 
 // Options says what is moved, and how patiently.
@@ -176,7 +178,7 @@ func fit(j, record *journal) error {
 func (m *mover) prepare(ctx context.Context, j, record *journal) (*journal, []string, error) {
 	m.step = "look at what is to be moved"
 	g, err := m.source.discover(ctx, m.Namespace)
-	if err == nil && j != nil && j.phase == done && len(g.of(clusterKind)) == 0 {
+	if err == nil && j != nil && j.phase == done && len(g.of(kube.CAPICluster)) == 0 {
 		return j, nil, nil
 	}
 	var prior map[key]bool
@@ -217,7 +219,7 @@ func (m *mover) transfer(ctx context.Context, g *graph, prior map[key]bool, j, r
 		return nil, err
 	}
 	m.step = "pause the Clusters of the source cluster"
-	m.Say("Pausing %s in the source cluster", count(len(g.of(clusterKind)), "Cluster"))
+	m.Say("Pausing %s in the source cluster", count(len(g.of(kube.CAPICluster)), "Cluster"))
 	if operator, err = m.source.pause(ctx, g.pausable()); err != nil {
 		return nil, err
 	}

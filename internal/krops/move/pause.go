@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
@@ -35,7 +36,7 @@ func ours(u *unstructured.Unstructured) bool {
 func (g *graph) pausable() []*node {
 	var list []*node
 	for _, n := range g.moved() {
-		if (n.GroupKind == clusterKind || n.GroupKind == classKind) && !n.keep {
+		if (n.GroupKind == kube.CAPICluster || n.GroupKind == kube.CAPIClusterClass) && !n.keep {
 			list = append(list, n)
 		}
 	}
@@ -79,7 +80,7 @@ func (s *side) resume(ctx context.Context, namespace string) error {
 // marked lists what moves have paused in a namespace, classes first.
 func (s *side) marked(ctx context.Context, namespace string) ([]item, error) {
 	var list []item
-	for _, of := range []key{{GroupKind: classKind}, {GroupKind: clusterKind}} {
+	for _, of := range []key{{GroupKind: kube.CAPIClusterClass}, {GroupKind: kube.CAPICluster}} {
 		k, err := s.kind(ctx, of.GroupKind)
 		if err != nil {
 			return nil, err
@@ -132,7 +133,7 @@ func pausePatch(k kind, version string, on bool) []byte {
 	}
 	annotations := map[string]any{oursLabel: mark}
 	patch := map[string]any{"metadata": map[string]any{"resourceVersion": version, "annotations": annotations}}
-	if k.GroupKind() == classKind {
+	if k.GroupKind() == kube.CAPIClusterClass {
 		annotations[pausedLabel] = mark
 	} else {
 		patch["spec"] = map[string]any{"paused": field}

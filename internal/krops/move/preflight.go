@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 )
 
 // RefusalError tells why a move was not begun. Nothing was touched.
@@ -71,7 +73,7 @@ func (g *graph) found() Found {
 	f := Found{Objects: map[string]int{}}
 	for _, n := range g.moved() {
 		f.Objects[n.Kind]++
-		if n.GroupKind == clusterKind {
+		if n.GroupKind == kube.CAPICluster {
 			f.Clusters = append(f.Clusters, n.namespace+"/"+n.name)
 		}
 	}
@@ -119,7 +121,7 @@ func contracts(source, target kinds) []string {
 		name  string
 		kinds kinds
 	}{{"source", source}, {"target", target}} {
-		switch k, ok := side.kinds[clusterKind]; {
+		switch k, ok := side.kinds[kube.CAPICluster]; {
 		case !ok:
 			problems = append(problems, "the "+side.name+" cluster has no CRD clusters."+clusterAPI+": Cluster API is not installed there")
 		case k.Version != contract:
@@ -162,9 +164,9 @@ func (g *graph) unready() []string {
 	var clusters, machines []unstructured.Unstructured
 	for _, n := range g.nodes {
 		switch n.GroupKind {
-		case clusterKind:
+		case kube.CAPICluster:
 			clusters = append(clusters, *n.object)
-		case machineKind:
+		case kube.CAPIMachine:
 			machines = append(machines, *n.object)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 )
 
 // Readiness tells whether the Clusters of a namespace can be moved.
@@ -48,11 +50,11 @@ func Ready(ctx context.Context, source Cluster, namespace string) (Readiness, er
 	if j != nil && j.phase == removing {
 		return Readiness{Begun: true}, nil
 	}
-	clusters, err := s.list(ctx, clusterKind, namespace)
+	clusters, err := s.list(ctx, kube.CAPICluster, namespace)
 	if err != nil {
 		return Readiness{}, err
 	}
-	machines, err := s.list(ctx, machineKind, namespace)
+	machines, err := s.list(ctx, kube.CAPIMachine, namespace)
 	if err != nil {
 		return Readiness{}, err
 	}
@@ -77,7 +79,7 @@ func (s *side) list(ctx context.Context, kind schema.GroupKind, namespace string
 // The names of these definitions follow from the kinds.
 func (s *side) kind(ctx context.Context, of schema.GroupKind) (*kind, error) {
 	plural := strings.ToLower(of.Kind) + "s"
-	if of == classKind {
+	if of == kube.CAPIClusterClass {
 		plural = "clusterclasses"
 	}
 	u, err := s.get(ctx, definitions, "", plural+"."+of.Group)

@@ -91,10 +91,6 @@ var (
 	namespaces   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	secretKind   = kube.Secret
-	clusterKind  = kube.CAPICluster
-	classKind    = kube.CAPIClusterClass
-	machineKind  = kube.CAPIMachine
 	setKind      = schema.GroupKind{Group: addons, Kind: "ClusterResourceSet"}
 	bindingKind  = schema.GroupKind{Group: addons, Kind: "ClusterResourceSetBinding"}
 	providerKind = schema.GroupKind{Group: inventory, Kind: "Provider"}
@@ -157,7 +153,7 @@ func define(u *unstructured.Unstructured) (kind, error) {
 	_, k.known = labels[knownLabel]
 	_, k.hierarchy = labels[treeLabel]
 	switch k.GroupKind() {
-	case clusterKind, classKind, setKind:
+	case kube.CAPICluster, kube.CAPIClusterClass, setKind:
 		k.hierarchy = true
 	}
 	_, k.move = labels[moveLabel]

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 )
 
 // verify proves that the target has everything, and that the source did not
@@ -72,7 +74,7 @@ func unchanged(before, after *graph) error {
 func (m *mover) verifyContents(ctx context.Context, g *graph, prior map[key]bool) error {
 	for _, n := range g.moved() {
 		isolated := n.Group == ""
-		pauses := (n.GroupKind == clusterKind || n.GroupKind == classKind) && !n.keep
+		pauses := (n.GroupKind == kube.CAPICluster || n.GroupKind == kube.CAPIClusterClass) && !n.keep
 		if !isolated && !pauses || n.keep && prior[n.key] {
 			continue
 		}

@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/holdfast-ops/holdfast/internal/krops/kube"
 )
 
 // errCopied ends the library's part: it is where it would delete or resume.
@@ -159,7 +161,7 @@ func (v *sourceView) Get(ctx context.Context, k client.ObjectKey, obj client.Obj
 func (v *sourceView) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
 	if kind := obj.GetObjectKind().GroupVersionKind().GroupKind(); patch.Type() == types.MergePatchType {
 		_, class := obj.(*clusterv1.ClusterClass)
-		if class || kind == clusterKind || kind == classKind {
+		if class || kind == kube.CAPICluster || kind == kube.CAPIClusterClass {
 			return nil
 		}
 	}

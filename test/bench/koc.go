@@ -21,10 +21,15 @@ func kocs(ctx context.Context, b bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kocStart(ctx, b, koc)
+	rows, err := beside(ctx, b, 5*runs, "koc", koc, "--version", "2x hello", "2x hello", "-")
 	if err != nil {
 		return rows, err
 	}
+	large, err := size("koc", koc, "14 MB")
+	if err != nil {
+		return rows, err
+	}
+	rows = append(rows, large)
 	lists, err := kocLists(ctx, b, koc)
 	rows = append(rows, lists...)
 	if err != nil {
@@ -32,32 +37,6 @@ func kocs(ctx context.Context, b bench) ([]row, error) {
 	}
 	live, err := kocReal(ctx, koc)
 	return append(rows, live...), err
-}
-
-func kocStart(ctx context.Context, b bench, koc string) ([]row, error) {
-	info, err := os.Stat(koc)
-	if err != nil {
-		return nil, err
-	}
-	var ours, floor []cost
-	for range 5 * runs {
-		h, err := measured(ctx, nil, b.hello)
-		if err != nil {
-			return nil, err
-		}
-		o, err := measured(ctx, nil, koc, "--version")
-		if err != nil {
-			return nil, err
-		}
-		floor, ours = append(floor, h), append(ours, o)
-	}
-	h, o := median(floor), median(ours)
-	return []row{
-		{"koc --version, processor time", fmt.Sprintf("%s (%s)", milliseconds(o.cpu), ratio(o.cpu, h.cpu)), "2x hello"},
-		{"koc --version, wall", fmt.Sprintf("%s (%s)", milliseconds(o.wall), ratio(o.wall, h.wall)), "2x hello"},
-		{"koc --version, memory", megabytes(o.rss), "-"},
-		{"koc, size of the binary", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), "14 MB"},
-	}, nil
 }
 
 // kocLists lists the servers of a cloud that is another process: a large parent

@@ -20,10 +20,16 @@ func kropss(ctx context.Context, b bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kropsStart(ctx, b, program)
+	// What a command costs that needs none of the libraries.
+	rows, err := beside(ctx, b, runs, "krops-bootstrap", program, "--help", "60 ms", "-", "-")
 	if err != nil {
 		return rows, err
 	}
+	large, err := size("krops-bootstrap", program, "-")
+	if err != nil {
+		return rows, err
+	}
+	rows = append(rows, large)
 	if _, missing := lab.Assets(); missing != nil {
 		return append(rows, row{"a whole bootstrap of krops-bootstrap", "not measured: " + missing.Error(), "-"}), nil //nolint:nilerr // the other figures are worth something
 	}
@@ -74,31 +80,4 @@ func kropsLife(ctx context.Context, b bench) (rows []row, err error) {
 		)
 	}
 	return rows, nil
-}
-
-// kropsStart measures what a command costs that needs none of the libraries.
-func kropsStart(ctx context.Context, b bench, program string) ([]row, error) {
-	info, err := os.Stat(program)
-	if err != nil {
-		return nil, err
-	}
-	var ours, floor []cost
-	for range runs {
-		h, err := measured(ctx, nil, b.hello)
-		if err != nil {
-			return nil, err
-		}
-		o, err := measured(ctx, nil, program, "--help")
-		if err != nil {
-			return nil, err
-		}
-		floor, ours = append(floor, h), append(ours, o)
-	}
-	h, o := median(floor), median(ours)
-	return []row{
-		{"krops-bootstrap --help, processor time", fmt.Sprintf("%s (%s)", milliseconds(o.cpu), ratio(o.cpu, h.cpu)), "60 ms"},
-		{"krops-bootstrap --help, wall", fmt.Sprintf("%s (%s)", milliseconds(o.wall), ratio(o.wall, h.wall)), "-"},
-		{"krops-bootstrap --help, memory", megabytes(o.rss), "-"},
-		{"krops-bootstrap, size of the binary", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), "-"},
-	}, nil
 }

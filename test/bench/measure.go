@@ -35,24 +35,40 @@ const runs = 21
 
 // startUp compares a command that does nothing with a process that does nothing.
 func startUp(ctx context.Context, b bench) ([]row, error) {
+	return beside(ctx, b, runs, "om", b.om, "--version", "5 ms", "-", "30 MB")
+}
+
+// beside measures a command beside a process that does nothing. The goals are those
+// of its processor time, its wall time and its memory.
+func beside(ctx context.Context, b bench, rounds int, name, program, argument, cpu, wall, memory string) ([]row, error) {
 	var ours, floor []cost
-	for range runs {
+	for range rounds {
 		h, err := measured(ctx, nil, b.hello)
 		if err != nil {
 			return nil, err
 		}
-		o, err := measured(ctx, nil, b.om, "--version")
+		o, err := measured(ctx, nil, program, argument)
 		if err != nil {
 			return nil, err
 		}
 		floor, ours = append(floor, h), append(ours, o)
 	}
 	h, o := median(floor), median(ours)
+	what := name + " " + argument
 	return []row{
-		{"om --version, processor time", fmt.Sprintf("%s (%s)", milliseconds(o.cpu), ratio(o.cpu, h.cpu)), "5 ms"},
-		{"om --version, wall", fmt.Sprintf("%s (%s)", milliseconds(o.wall), ratio(o.wall, h.wall)), "-"},
-		{"om --version, memory", megabytes(o.rss), "30 MB"},
+		{what + ", processor time", fmt.Sprintf("%s (%s)", milliseconds(o.cpu), ratio(o.cpu, h.cpu)), cpu},
+		{what + ", wall", fmt.Sprintf("%s (%s)", milliseconds(o.wall), ratio(o.wall, h.wall)), wall},
+		{what + ", memory", megabytes(o.rss), memory},
 	}, nil
+}
+
+// size is that of a binary.
+func size(name, program, goal string) (row, error) {
+	info, err := os.Stat(program)
+	if err != nil {
+		return row{}, err
+	}
+	return row{name + ", size of the binary", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), goal}, nil
 }
 
 // grace is how long an app.simple is watched after it was started, before it is

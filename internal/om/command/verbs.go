@@ -63,7 +63,7 @@ func kindShort(k omobject.Kind) string {
 }
 
 func objectVerbs() []verb.Verb {
-	verbs := []verb.Verb{object.List, object.Create, object.Deploy, instance.Status, instance.List, monitor.Monitor}
+	verbs := []verb.Verb{object.List, object.Create, object.Deploy, instance.Status, instance.List, monitor.Monitor, monitor.Explain}
 	verbs = append(verbs, object.Orchestrated()...)
 	verbs = append(verbs, object.Switches()...)
 	verbs = append(verbs, instance.Actions()...)

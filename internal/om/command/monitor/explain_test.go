@@ -1,0 +1,55 @@
+package monitor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/command/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
+)
+
+func TestAnExplanationOfEachInstanceIsWritten(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	config := &cluster.InstanceConfig{
+		Orchestrate: cluster.OrchestrateHA, Topology: cluster.TopologyFailover, Scope: []string{"n1", "n2"},
+		Resources: map[string]cluster.ResourceConfig{"app#1": {}},
+	}
+	idle := func() *cluster.InstanceMonitor {
+		return &cluster.InstanceMonitor{State: orchestrate.StateIdle, GlobalExpect: orchestrate.None, LocalExpect: orchestrate.Started}
+	}
+	s := api.ClusterState{
+		Node: map[string]cluster.Node{
+			"n1": {Monitor: cluster.NodeMonitor{State: orchestrate.StateIdle}}, "n2": {Monitor: cluster.NodeMonitor{State: orchestrate.StateIdle}},
+		},
+		Object: map[string]cluster.Object{"web": {Instances: map[string]cluster.Instance{
+			"n1": {Config: config, Monitor: idle(), Status: &cluster.InstanceStatus{
+				Avail: cluster.Warn, FrozenAt: at, Provisioned: cluster.ProvisionedTrue,
+				Resources: map[string]cluster.ResourceStatus{"app#1": {Status: cluster.Down, Log: []cluster.ResourceLogEntry{{Level: "warn", Message: "two\nlines"}}}},
+			}},
+			"n2": {Config: config, Monitor: idle(), Status: &cluster.InstanceStatus{Avail: cluster.Down, Provisioned: cluster.ProvisionedTrue}},
+		}}},
+	}
+
+	got := monitor.Text(monitor.Explanations(s, object.Path{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: "web"}, at))
+
+	want := `web on n1: warn, idle
+  the instance is frozen
+    -> om web unfreeze
+  app#1: down
+    two\nlines
+    its restart is 0: the daemon does not start it again
+      -> om web config update --set app#1.restart=2
+
+web on n2: down, idle
+  the object is warn
+    -> flex_min, flex_max and flex_target say how many instances are wanted, of an object whose topology is flex`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

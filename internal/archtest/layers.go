@@ -49,7 +49,7 @@ func Layers() Table {
 			}},
 			{Name: "doers", Packages: []string{
 				"internal/om/store", "internal/om/datastore", "internal/om/inventory", "internal/om/logbook", "internal/om/ledger", "internal/om/driver/...",
-				"internal/om/instance", "internal/om/auth", "internal/om/client", "internal/om/station", "internal/om/acme/...", "internal/om/renewal/...",
+				"internal/om/instance", "internal/om/auth", "internal/om/client", "internal/om/station", "internal/om/openid", "internal/om/acme/...", "internal/om/renewal/...",
 				"internal/koc/compute", "internal/koc/network", "internal/koc/volume", "internal/koc/image",
 				"internal/koc/identity", "internal/koc/common", "internal/koc/koctest", "internal/koc/cloudtest",
 				"internal/krops/run", "internal/krops/kube", "internal/krops/helm", "internal/krops/engine/...", "internal/krops/kind",

@@ -111,8 +111,8 @@ func (r *request) addParameter(tag reflect.StructTag, v reflect.Value) {
 		return
 	}
 	name, _, _ := strings.Cut(tag.Get("query"), ",")
-	if name == "" || v.IsZero() {
-		return
+	if name == "" || v.IsZero() && tag.Get("default") == "" {
+		return // not what the server makes something of when it is absent
 	}
 	if v.Kind() == reflect.Slice {
 		for i := range v.Len() {

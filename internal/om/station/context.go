@@ -89,7 +89,14 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		*d = 0
 		return nil
 	}
-	return d.Set(string(text))
+	err := d.Set(string(text))
+	if err != nil && !strings.HasPrefix(err.Error(), string(text)) {
+		err = fmt.Errorf("%s: %w", text, err)
+	}
+	if err != nil {
+		return &wordError{word: string(text), err: err}
+	}
+	return nil
 }
 
 // Endpoint is a context with what it refers to.
@@ -127,18 +134,10 @@ func Parse(data []byte) (File, error) {
 		err = errors.New("something follows the closing brace")
 	}
 	if err != nil {
-		return File{}, plainer(err)
+		return File{}, located(data, err, decoder.InputOffset())
 	}
 	f.fill()
 	return f, f.check()
-}
-
-// plainer says what the decoder means.
-func plainer(err error) error {
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s: a %s is not what goes there", kind.Field, kind.Value)
-	}
-	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
 func (f *File) fill() {
@@ -237,7 +236,7 @@ func (s Station) Load() (File, error) {
 	}
 	f, err := Parse(data)
 	if err != nil {
-		return File{}, fmt.Errorf("%s: %w", s.Path(), err)
+		return File{}, fmt.Errorf("%s: %w\ncorrect it with: ox context edit", s.Path(), err)
 	}
 	return f, nil
 }
@@ -251,6 +250,16 @@ func (s Station) read() ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file: move it away, ox makes another one", s.Path())
+	case info.Mode().Perm()&0o002 != 0:
+		return nil, fmt.Errorf("%s: everybody may write it (mode %04o), and have a password sent to a server of theirs: look at what is in it, then chmod 600 it",
+			s.Path(), info.Mode().Perm())
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(data) > maxFile {
 		err = fmt.Errorf("%s: more than %d bytes are no list of contexts", s.Path(), maxFile)

@@ -110,10 +110,16 @@ func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
 		`{"users":{"a b":{}}}`:                             "a name has no blank",
 		`{"users":{"` + strings.Repeat("a", 65) + `":{}}}`: "at most 64 bytes",
 		`{} {}`:           "something follows",
-		`{"contexts":[]}`: "contexts: a array is not what goes there",
+		`{"contexts":[]}`: "line 1, column 13: contexts is an array, where an object in {braces} goes",
 		`{"clusters":{"a":{"server":"a"}},"users":{"b":{}},"contexts":{"x":{"cluster":"a","user":"b","access_token_duration":"soon"}}}`: "not a duration",
 		`{"clusters":{"a":{"server":"a"}},"users":{"b":{}},"contexts":{"x":{"cluster":"a","user":"b","access_token_duration":"5ms"}}}`:  "whole seconds",
-		`{`: "unexpected EOF",
+		`{`: "line 1, column 2: the file ends before its last brace",
+		"{\n  \"clusters\": {\n    \"é\": {\"server\": 5}}}":                 "line 3, column 21: clusters.server is a number, where a text in \"quotes\" goes",
+		"{\n\"clusters\": {\n\"a\": {\"insecure\": \"no\"}}}":                "insecure is a string, where true or false goes",
+		"{\n\"contexts\": {\n\"a\": {\"access_token_duration\": 5}}}":        "where a duration as \"1h\" or \"1d12h\" goes",
+		"{\n\"contexts\": {\n\"a\": {\"access_token_duration\": \"soon\"}}}": "line 3, column 32: soon: not a duration",
+		"{\"clusters\": {}\n \"users\": {}}":                                 "line 2, column 2: invalid character",
+		"{\"clusters\": {},\n \"cöntexts\": {}}":                             "line 2, column 2: unknown field \"cöntexts\"",
 	} {
 		if _, err := station.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)

@@ -24,10 +24,13 @@ type Tokens struct {
 	AccessEnd       time.Time
 	Refresh         secret.String // none: the session cannot be renewed
 	RefreshEnd      time.Time
-	AuthenticatedAt time.Time // of the password
+	AuthenticatedAt time.Time // of the login
 	// AccessDuration is how long an access token was asked to be valid; the next ones
 	// are too.
 	AccessDuration Duration
+	// Issuer and ClientID tell that an OpenID provider gave the tokens, and renews
+	// them; the cluster did when they are empty.
+	Issuer, ClientID string
 }
 
 // IsZero tells that there are no tokens.
@@ -36,8 +39,11 @@ func (t Tokens) IsZero() bool { return t.Access.IsZero() }
 // Fresh tells whether the access token is still good for a request.
 func (t Tokens) Fresh(now time.Time) bool { return !t.Access.IsZero() && now.Before(t.AccessEnd) }
 
-// Renewable tells whether another access token may be had without the password.
-func (t Tokens) Renewable(now time.Time) bool { return !t.Refresh.IsZero() && now.Before(t.RefreshEnd) }
+// Renewable tells whether another access token may be had without a login. A
+// provider may not say when that ends.
+func (t Tokens) Renewable(now time.Time) bool {
+	return !t.Refresh.IsZero() && (now.Before(t.RefreshEnd) || t.Issuer != "" && t.RefreshEnd.IsZero())
+}
 
 // wire is how tokens are written.
 type wire struct {
@@ -49,6 +55,8 @@ type wire struct {
 	RefreshExpiredAt time.Time `json:"refresh_expired_at,omitzero"`
 	AuthenticatedAt  time.Time `json:"authenticated_at"`
 	AccessDuration   Duration  `json:"access_duration,omitzero"`
+	Issuer           string    `json:"openid_issuer,omitempty"`
+	ClientID         string    `json:"openid_client_id,omitempty"`
 }
 
 // tokenFile is the file of the tokens of a context. Whatever the name is, it is
@@ -92,7 +100,7 @@ func (s Station) Tokens(name string) (Tokens, error) {
 	return Tokens{
 		Server: w.Server, User: w.User, Access: secret.New(w.AccessToken), AccessEnd: w.AccessExpiredAt,
 		Refresh: secret.New(w.RefreshToken), RefreshEnd: w.RefreshExpiredAt, AuthenticatedAt: w.AuthenticatedAt,
-		AccessDuration: w.AccessDuration,
+		AccessDuration: w.AccessDuration, Issuer: w.Issuer, ClientID: w.ClientID,
 	}, nil
 }
 
@@ -118,7 +126,7 @@ func (s Station) WithTokens(ctx context.Context, name string, change func(Tokens
 	data, err := json.MarshalIndent(wire{
 		Server: after.Server, User: after.User, AccessToken: after.Access.Reveal(), AccessExpiredAt: after.AccessEnd,
 		RefreshToken: after.Refresh.Reveal(), RefreshExpiredAt: after.RefreshEnd, AuthenticatedAt: after.AuthenticatedAt,
-		AccessDuration: after.AccessDuration,
+		AccessDuration: after.AccessDuration, Issuer: after.Issuer, ClientID: after.ClientID,
 	}, "", "  ")
 	if err != nil {
 		return Tokens{}, err

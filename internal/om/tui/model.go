@@ -137,7 +137,7 @@ func (m Model) linked(msg linkMsg) Model {
 		}
 		m.trouble, m.again, m.now = msg.err, msg.again, msg.at
 		if needed := LoginNeeded(nil); errors.As(msg.err, &needed) {
-			return m.password(needed.LoginContext())
+			return m.login(needed)
 		}
 	case idle, connecting:
 	}
@@ -149,8 +149,17 @@ func (m Model) linked(msg linkMsg) Model {
 // is left alone.
 func (m Model) refused(err error) Model {
 	if needed := LoginNeeded(nil); errors.As(err, &needed) && m.ask == nil && m.menu == nil {
+		return m.login(needed)
+	}
+	return m
+}
+
+// login asks for the password a login needs, or says what it needs instead.
+func (m Model) login(needed LoginNeeded) Model {
+	if needed.WithPassword() {
 		return m.password(needed.LoginContext())
 	}
+	m.note = note{"log in with: ox context login --openid --context " + needed.LoginContext() + ", then r", true, m.now}
 	return m
 }
 

@@ -73,4 +73,6 @@ type LogLine struct {
 type LoginNeeded interface {
 	error
 	LoginContext() string
+	// WithPassword is whether a password is what it needs.
+	WithPassword() bool
 }

@@ -144,6 +144,16 @@ func TestAPasswordIsAskedForAndNotShown(t *testing.T) {
 	golden(t, "login", d.shoot("after the right one").film.String())
 }
 
+// A provider asks for its password itself, in a browser.
+func TestASessionOfAProviderIsNotAskedAPasswordFor(t *testing.T) {
+	t.Parallel()
+	d := drive(t, &world{status: lab()}, tui.Options{Context: "john@lab"})
+	d.tell(tui.Lost(&remote.LoginError{Context: "john@lab", Reason: "the session ended", OpenID: true}, at()))
+	if got := d.frame(); strings.Contains(got, "password for") || !strings.Contains(got, "log in with: ox context login --openid --context john@lab, then r") {
+		t.Error(got)
+	}
+}
+
 // The events of the connection outlive the session.
 func TestAnAnswerThatTheSessionEndedAsksForThePassword(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 	"github.com/holdfast-ops/holdfast/internal/cli/screen"
@@ -198,7 +199,8 @@ func (m Model) footer() (line screen.Line, cursor int) {
 		}
 		label := watch.Cut(q.label, max(10, width-2))
 		for watch.Width(label)+watch.Width(text) >= width && text != "" {
-			text = text[1:]
+			_, first := utf8.DecodeRuneInString(text)
+			text = text[first:]
 		}
 		style := iostreams.Bold
 		if q.kind == askName {

@@ -2,11 +2,12 @@ package daemon
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 )
@@ -21,8 +22,9 @@ var Auth = verb.Verb{
 	Path: "auth token", Also: []string{"auth"}, Group: "query",
 	Short: "Make a bearer token for the API",
 	Long: "Make a bearer token for the API and print it. Without --role the token has the grants of the caller; roles limit it: " +
-		"admin, operator, guest, squatter, prioritizer, blacklistadmin, heartbeat, join, leave, root.",
-	Example: "TOKEN=$(om daemon auth token --duration 1h)\nom daemon auth token --role guest --scope ns1 --subject ci",
+		"admin, operator, guest, squatter, prioritizer, blacklistadmin, heartbeat, join, leave, root. " +
+		"With --refresh, a second line is the token that POST /api/auth/refresh takes for the next one.",
+	Example: "TOKEN=$(om daemon auth token --duration 1h)\nom daemon auth token --refresh --refresh-duration 168h -o json\nom daemon auth token --role guest --scope ns1 --subject ci",
 	New:     verb.Needs(func(i Issuer) verb.Runner { return &auth{issuer: i} }),
 }
 
@@ -30,17 +32,28 @@ type auth struct {
 	issuer   Issuer
 	query    api.TokenQuery
 	duration time.Duration
+	renewed  time.Duration
+	flags    *pflag.FlagSet
 }
 
 func (a *auth) Flags(f *pflag.FlagSet) {
+	a.flags = f
 	f.StringSliceVar(&a.query.Role, "role", nil, "limit the token to these `roles`")
 	f.StringVar(&a.query.Scope, "scope", "", "limit the token to this `namespace`")
 	f.StringVar(&a.query.Subject, "subject", "", "the `user` the token is for")
 	f.DurationVar(&a.duration, "duration", 10*time.Minute, "how long the token is valid")
+	f.BoolVar(&a.query.Refresh, "refresh", false, "make a token that renews it too")
+	f.DurationVar(&a.renewed, "refresh-duration", 24*time.Hour, "how long the token may be renewed, with --refresh")
 }
 
 func (a *auth) Run(ctx context.Context, c *verb.Call) error {
 	a.query.AccessDuration = a.duration.String()
+	switch {
+	case a.query.Refresh:
+		a.query.RefreshDuration = a.renewed.String()
+	case a.flags.Changed("refresh-duration"):
+		return app.Usage("--refresh-duration goes with --refresh")
+	}
 	token, err := a.issuer.Token(ctx, a.query)
 	if err != nil {
 		return hint(err)
@@ -48,6 +61,10 @@ func (a *auth) Run(ctx context.Context, c *verb.Call) error {
 	if c.Structured() {
 		return verb.Write[struct{}](c, nil, nil, token)
 	}
-	_, err = fmt.Fprintln(c.Streams.Out, token.AccessToken)
+	text := token.AccessToken + "\n"
+	if token.RefreshToken != "" {
+		text += token.RefreshToken + "\n"
+	}
+	_, err = io.WriteString(c.Streams.Out, text)
 	return err
 }

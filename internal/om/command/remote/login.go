@@ -12,15 +12,23 @@ import (
 type LoginError struct {
 	Context string
 	Reason  string
+	OpenID  bool // the former one was by the OpenID provider of the cluster
 }
 
 // Error says what to do.
 func (e *LoginError) Error() string {
-	return "context " + e.Context + ": " + e.Reason + ": log in with: ox context login --context " + e.Context
+	how := ""
+	if e.OpenID {
+		how = " --openid"
+	}
+	return "context " + e.Context + ": " + e.Reason + ": log in with: ox context login --context " + e.Context + how
 }
 
 // LoginContext names the context.
 func (e *LoginError) LoginContext() string { return e.Context }
+
+// WithPassword tells that a password is what the login needs, not a browser.
+func (e *LoginError) WithPassword() bool { return !e.OpenID }
 
 // EventsFrom is Events that calls opened once the stream is there.
 func (b *Backend) EventsFrom(ctx context.Context, q api.EventQuery, opened func()) iter.Seq2[api.Event, error] {

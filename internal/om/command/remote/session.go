@@ -67,7 +67,7 @@ func (s *session) ours(t station.Tokens) bool {
 
 func (s *session) renew(ctx context.Context, t station.Tokens) (station.Tokens, error) {
 	need := func(format string, a ...any) error {
-		return &LoginError{Context: s.endpoint.Context, Reason: fmt.Sprintf(format, a...)}
+		return &LoginError{Context: s.endpoint.Context, Reason: fmt.Sprintf(format, a...), OpenID: t.Issuer != ""}
 	}
 	switch {
 	case t.IsZero():
@@ -79,6 +79,9 @@ func (s *session) renew(ctx context.Context, t station.Tokens) (station.Tokens, 
 		return t, need("the session ended and cannot be renewed")
 	case !t.Renewable(time.Now()):
 		return t, need("the session ended on %s", t.RefreshEnd.Local().Format(time.DateTime))
+	}
+	if t.Issuer != "" {
+		return s.renewOpenID(ctx, t)
 	}
 	o := s.options
 	o.Token = t.Refresh

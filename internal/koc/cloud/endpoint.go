@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -59,6 +60,9 @@ func (c *Cloud) Service(ctx context.Context, typ string) (Service, error) {
 	if err != nil {
 		return Service{}, err
 	}
+	if u, err := url.Parse(found); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return Service{}, fmt.Errorf("the address %q of the %s service, as the catalogue or the settings have it, is none of http or https", redactURLs(found), k.typ)
+	}
 	s := Service{Type: k.typ, Endpoint: versioned(found, k), cloud: c}
 	if s.Endpoint != strings.TrimRight(found, "/") && k.typ != "identity" {
 		s.base = found
@@ -99,6 +103,9 @@ func (c *Cloud) find(token *Token, k kind) (string, error) {
 	var seen []string
 	for _, entry := range entries {
 		for _, e := range entry.Endpoints {
+			if e.URL == "" {
+				continue // which is no endpoint
+			}
 			if e.Interface == visible && (region == "" || e.Region == region || e.RegionID == region) {
 				return e.URL, nil
 			}
@@ -107,6 +114,9 @@ func (c *Cloud) find(token *Token, k kind) (string, error) {
 	}
 	if k.typ == "identity" && len(entries) == 0 {
 		return c.keystone(), nil
+	}
+	if len(entries) > 0 && len(seen) == 0 {
+		return "", fmt.Errorf("the catalogue has no address of the %s service: set %s_endpoint_override", k.typ, k.setting)
 	}
 	return "", c.missing(token, k, visible, region, seen)
 }

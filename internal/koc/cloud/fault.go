@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -71,7 +72,9 @@ func (a *answer) fault() *Fault {
 		}
 	}
 	if wait, ok := retryAfter(a.header.Get("Retry-After")); ok && wait > 0 {
-		f.hint = fmt.Sprintf("try again in %s", wait.Round(1e9))
+		if f.hint = "try again in " + wait.Round(time.Second).String(); wait > 24*time.Hour {
+			f.hint = "it asks to wait for more than a day" // by mistake, most likely
+		}
 	}
 	return f
 }

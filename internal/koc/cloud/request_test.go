@@ -495,3 +495,42 @@ func TestARefusalSaysWhoAsked(t *testing.T) {
 
 	wants(t, err, "Policy doesn't allow it to be performed (403)", "user anna has the roles member in project demo")
 }
+
+func TestAnAddressThatIsNoneIsSaid(t *testing.T) {
+	t.Parallel()
+	for endpoints, want := range map[string]string{
+		`[]`: "the catalogue has no address of the compute service: set compute_endpoint_override",
+		`[{"interface":"public"},{"interface":"public","url":""}]`:      "has no address of the compute service",
+		`[{"interface":"public","url":"::nowhere"}]`:                    `the address "::nowhere" of the compute service`,
+		`[{"interface":"public","url":"ftp://me:hushhush@cloud.test"}]`: `the address "ftp://me:redacted@cloud.test" of the compute service`,
+		`[{"interface":"internal","region":"R","url":"http://a"}]`:      "no public endpoint of the compute service; the catalogue has: internal in R",
+	} {
+		f := newFake()
+		f.ServeMux = http.NewServeMux()
+		f.answer("POST /identity/v3/auth/tokens", 201, `{"token":{"catalog":[{"type":"compute","endpoints":`+endpoints+`}]}}`, "X-Subject-Token", "t")
+
+		_, err := f.open(openrc()).Service(t.Context(), "compute")
+
+		wants(t, err, want)
+	}
+}
+
+func TestAnAbsurdPauseIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[string]string{
+		"3600": "slow (429); try again in 1h0m0s", "999999999": "slow (429); it asks to wait for more than a day", "-5": "slow (429)",
+		"99999999999999999999": "slow (429)", "soon": "slow (429)", "Fri, 31 Dec 9999 23:59:59 GMT": "it asks to wait for more than a day",
+	} {
+		t.Run(after, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.answer("/compute/", 429, `{"overLimit":{"message":"slow"}}`, "Retry-After", after)
+
+				err := service(t, f.open(openrc()), "compute").Do(t.Context(), cloud.Request{Path: "/servers"})
+
+				wants(t, err, want)
+			})
+		})
+	}
+}

@@ -218,6 +218,9 @@ func (d *decoder) unquoted() ([]byte, error) {
 		}
 	}
 	d.plain, err = jsontext.AppendUnquote(d.plain[:0], []byte(raw))
+	if raw[0] == '"' {
+		err = nil // half a character, replaced by one that says so: no reason to lose a list
+	}
 	return d.plain, err
 }
 

@@ -105,6 +105,7 @@ func TestCommandsOfANoun(t *testing.T) {
 		{Line: "thing kept -f value -c ID --limit 1", API: `
 			GET network /things
 			= {"things":[{"id":"a","up":false},{"id":"b","up":true},{"id":"c","up":true}]}`, Out: "b"},
+		{Line: "thing list -f value -c Name", API: "GET network /things\n= {\"things\":[{\"id\":\"a\",\"name\":\"\\ud800 half\"},{\"id\":\"b\",\"name\":\"\\ud83d\\ude00\"}]}", Out: "\ufffd half\n\U0001f600"},
 		{Line: "thing list", API: "GET network /things\n= 500 {}", Env: nil, Err: "internal server error"},
 		{Line: "thing show one -f json", Out: `
 			{

@@ -18,25 +18,28 @@ import (
 // isolated is set in the environment of the test that runs in name spaces of its own.
 const isolated = "HOLDFAST_LAB_ISOLATED"
 
-// TestContainers has real podman run containers of objects. The engine has name
-// spaces of its own, in which this test runs itself: nothing stays on the host.
+// TestContainers has real engines run containers of objects. They have name spaces of
+// their own, in which this test runs itself: nothing stays on the host.
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv(isolated); dir != "" {
-		t.Run("scripts", func(t *testing.T) {
-			t.Parallel()
-			testscript.Run(t, testscript.Params{
-				Files: []string{"lab/container.txtar"},
-				Setup: func(env *testscript.Env) error {
-					env.Setenv("IMAGE", filepath.Join(dir, "image.tar"))
-					return setup(env)
-				},
-				Cmds: commands(), Condition: condition, RequireExplicitExec: true,
+		for _, engine := range []string{"podman", "docker"} {
+			t.Run(engine, func(t *testing.T) {
+				t.Parallel()
+				testscript.Run(t, testscript.Params{
+					Files: []string{"lab/container.txtar"},
+					Setup: func(env *testscript.Env) error {
+						env.Setenv("IMAGE", filepath.Join(dir, "image.tar"))
+						env.Setenv("ENGINE", engine)
+						return setup(env)
+					},
+					Cmds: commands(), Condition: condition, RequireExplicitExec: true,
+				})
 			})
-		})
+		}
 		return
 	}
-	for _, program := range []string{"podman", "conmon", "runc", "catatonit", "unshare", "ip"} {
+	for _, program := range []string{"podman", "conmon", "runc", "catatonit", "docker", "dockerd", "unshare", "ip"} {
 		if _, err := exec.LookPath(program); err != nil {
 			hosttest.Skip(t, "%s is not installed: see lab/packages.txt", program)
 		}

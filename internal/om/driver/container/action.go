@@ -58,11 +58,15 @@ func (c *container) Start(ctx context.Context) error {
 
 // started makes sure that what was started runs.
 func (c *container) started(ctx context.Context, err error) error {
-	if err != nil || !c.detach {
+	if err != nil {
 		return err
 	}
 	f, err := c.find(ctx)
 	switch {
+	case !c.detach && c.rm && err == nil && f != nil && c.owns(f):
+		return c.remove(ctx, f)
+	case !c.detach:
+		return err
 	case err != nil:
 		return err
 	case f == nil:

@@ -363,10 +363,15 @@ func TestAStartThatWaitsFailsWithItsContainer(t *testing.T) {
 		if r := f.Resource(); r.Status != cluster.NotApplicable {
 			t.Errorf("status %s", r.Status)
 		}
-		d.with(func() { d.dies = 3 })
-		if err := f.Do(instance.Start); err == nil {
-			t.Error("its failure is not told")
+		if len(d.containers) > 0 {
+			t.Errorf("rm leaves %+v", d.containers)
 		}
+		d.with(func() { d.dies = 3 })
+		err := f.Do(instance.Start)
+		if err == nil {
+			t.Fatal("its failure is not told")
+		}
+		contains(t, err.Error(), engine+" run: exit status 3")
 	})
 }
 

@@ -64,7 +64,7 @@ func (c *container) call(ctx context.Context, wait time.Duration, cmd host.Cmd) 
 		defer cancel()
 		ctx = limited
 	}
-	shown := []string{name, cmd.Argv[0]}
+	shown := []string{name, verb(cmd.Argv)}
 	cmd.Argv = append([]string{name}, cmd.Argv...)
 	cmd.Env, cmd.Dir = c.env.Vars, "/"
 	out, err := c.env.Host.Runner.Run(ctx, cmd)
@@ -79,6 +79,14 @@ func (c *container) call(ctx context.Context, wait time.Duration, cmd host.Cmd) 
 		exit.Argv = shown // the whole is in the log, and long
 	}
 	return strings.TrimSpace(string(out.Stdout)), err
+}
+
+// verb is what a command line of the engine does, after the options for all commands.
+func verb(argv []string) string {
+	for len(argv) > 2 && strings.HasPrefix(argv[0], "--") {
+		argv = argv[2:]
+	}
+	return argv[0]
 }
 
 // ask runs a short command of the engine that only looks.

@@ -306,8 +306,8 @@ func cut(t *testing.T, c Case, a instance.Action) {
 		interrupt()
 		select {
 		case err = <-done:
-		case <-time.After(5 * time.Second): //nolint:forbidigo // the bound is the law
-			t.Fatal("still running 5s after the interrupt")
+		case <-time.After(30 * time.Second): //nolint:forbidigo // for ever, on any machine
+			t.Fatal("still running 30s after the interrupt")
 		}
 		if err == nil {
 			t.Error("no error")

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,10 +123,31 @@ func (a *answer) kind() string {
 
 // cut is the error of an answer that was interrupted.
 func (a *answer) cut(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s: %w: what was shown is not all", a.name(), err)
+	}
 	if os.IsTimeout(err) {
 		return fmt.Errorf("%s: the answer was not whole in the time for it (--timeout), what was shown is not all", a.name())
 	}
 	return a.cloud.masked(fmt.Errorf("%s: the answer was interrupted, what was shown is not all: %w", a.name(), err))
+}
+
+// ending is a body whose reading fails with the end of the context when that is
+// the reason, not with what the end does to the connection.
+type ending struct {
+	io.ReadCloser
+	ended func() error
+}
+
+// Read implements [io.Reader].
+func (e ending) Read(p []byte) (int, error) {
+	n, err := e.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		if reason := e.ended(); reason != nil {
+			err = reason
+		}
+	}
+	return n, err
 }
 
 var errTooLong = errors.New("too long")

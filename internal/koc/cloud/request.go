@@ -310,5 +310,5 @@ func (c *Cloud) once(ctx context.Context, k call, body []byte) (*answer, error) 
 	if err != nil {
 		return nil, c.masked(c.unreachable(k, err))
 	}
-	return &answer{cloud: c, call: k, status: response.StatusCode, header: response.Header, body: response.Body, limit: c.options.limit}, nil
+	return &answer{cloud: c, call: k, status: response.StatusCode, header: response.Header, body: ending{response.Body, ctx.Err}, limit: c.options.limit}, nil
 }

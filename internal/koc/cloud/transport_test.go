@@ -339,3 +339,27 @@ func TestAReadChangesNothing(t *testing.T) {
 		t.Errorf("after a write: %v, wrote is %v", err, session.Wrote())
 	}
 }
+
+func TestAnInterruptionInTheMiddleOfAnAnswerIsOne(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	ctx, cancel := context.WithCancel(t.Context())
+	f.HandleFunc("GET /half", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"networks":[`)
+		_ = http.NewResponseController(w).Flush()
+		cancel()
+		<-r.Context().Done()
+	})
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	session, _ := networked(openrc("OS_AUTH_URL", server.URL+"/identity", "OS_NETWORK_ENDPOINT_OVERRIDE", server.URL))
+	network := service(t, session, "network")
+	network.Endpoint = server.URL
+
+	var into object
+	err := network.Do(ctx, cloud.Request{Path: "/half", Into: &into})
+
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

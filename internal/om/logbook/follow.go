@@ -15,9 +15,6 @@ import (
 const (
 	// followEvery is how often new lines are looked for.
 	followEvery = 50 * time.Millisecond
-	// lateness is how long a closed segment may still get the line of a process
-	// that was about to write it.
-	lateness = 2 * time.Second
 	// chunk is about how much is read, and held, at once: a follower that was slow has
 	// everything since to read.
 	chunk = 64 << 10
@@ -40,8 +37,8 @@ func (b *Book) Follow(ctx context.Context, f Filter, lines int, emit func([]Line
 	})
 }
 
-// tail is where a follower is: in the segment appended to, and for a moment in
-// those that were closed since.
+// tail is where a follower is: in the segment appended to, and in as many of those
+// closed since as the store keeps.
 type tail struct {
 	book   *Book
 	filter Filter
@@ -51,8 +48,7 @@ type tail struct {
 type followed struct {
 	*segment
 
-	offset int64     // of the next line
-	closed time.Time // when it was found not to be appended to any more
+	offset int64 // of the next line
 }
 
 func (t *tail) close() {
@@ -86,8 +82,18 @@ func (t *tail) begin(lines int) ([]Line, error) {
 // next passes on the lines that came.
 func (t *tail) next(emit func([]Line) error) error {
 	take := func() error {
-		for _, s := range t.open {
-			if err := s.more(t.filter, emit); err != nil {
+		// The newest first: of what a process wrote, nothing is then read of a newer
+		// segment before all that came before it in an older one.
+		ends := make([]int64, len(t.open))
+		for i, s := range slices.Backward(t.open) {
+			info, err := s.file.Stat()
+			if err != nil {
+				return err
+			}
+			ends[i] = info.Size()
+		}
+		for i, s := range t.open {
+			if err := s.more(ends[i], t.filter, emit); err != nil {
 				return err
 			}
 		}
@@ -100,13 +106,11 @@ func (t *tail) next(emit func([]Line) error) error {
 	if err == nil && rotated {
 		err = take()
 	}
-	t.open = slices.DeleteFunc(t.open, func(s *followed) bool {
-		gone := !s.closed.IsZero() && time.Since(s.closed) > lateness && s != t.open[len(t.open)-1]
-		if gone {
-			_ = s.file.Close() // only read
-		}
-		return gone
-	})
+	// A closed segment may still get the line of a process that was about to write it.
+	for len(t.open) > Kept+1 {
+		_ = t.open[0].file.Close() // only read
+		t.open = t.open[1:]
+	}
 	return err
 }
 
@@ -134,33 +138,20 @@ func (t *tail) advance() (bool, error) {
 		}
 	}
 	closeAll(segments[:from])
-	for _, o := range t.open {
-		if o.closed.IsZero() {
-			o.closed = time.Now()
-		}
-	}
 	for _, s := range segments[from:] {
-		o := &followed{segment: s}
-		if !s.open {
-			o.closed = time.Now()
-		}
-		t.open = append(t.open, o)
+		t.open = append(t.open, &followed{segment: s})
 	}
 	return true, nil
 }
 
-// more passes on the whole lines after the offset, some at a time.
-func (s *followed) more(f Filter, emit func([]Line) error) error {
-	info, err := s.file.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() < s.offset {
+// more passes on the whole lines after the offset that end by end, some at a time.
+func (s *followed) more(end int64, f Filter, emit func([]Line) error) error {
+	if end < s.offset {
 		s.offset = 0 // somebody truncated it
 	}
 	var data []byte
-	for size := int64(chunk); s.offset < info.Size(); {
-		size = min(size, info.Size()-s.offset)
+	for size := int64(chunk); s.offset < end; {
+		size = min(size, end-s.offset)
 		if int64(cap(data)) < size {
 			data = make([]byte, size)
 		}
@@ -168,16 +159,16 @@ func (s *followed) more(f Filter, emit func([]Line) error) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		end := bytes.LastIndexByte(data[:n], '\n') + 1
-		if end == 0 {
-			if int64(n) == info.Size()-s.offset || n == 0 {
+		whole := bytes.LastIndexByte(data[:n], '\n') + 1
+		if whole == 0 {
+			if int64(n) == end-s.offset || n == 0 {
 				return nil // a line that is being written
 			}
 			size *= 2
 			continue
 		}
-		s.offset += int64(end)
-		if found := selected(data[:end], f); len(found) > 0 {
+		s.offset += int64(whole)
+		if found := selected(data[:whole], f); len(found) > 0 {
 			if err := emit(found); err != nil {
 				return err
 			}

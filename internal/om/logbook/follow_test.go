@@ -140,7 +140,7 @@ func TestFollow(t *testing.T) {
 		got := collect(t, batches, writers*each)
 		group.Wait()
 
-		if entries, err := filepath.Glob(filepath.Join(paths.Log(), "om.log.0*")); err != nil || len(entries) < 2 || len(entries) >= logbook.Kept {
+		if entries, err := filepath.Glob(filepath.Join(paths.Log(), "om.log.[0-9][0-9][0-9][0-9][0-9][0-9]")); err != nil || len(entries) < 2 || len(entries) >= logbook.Kept {
 			t.Fatalf("the test wants a few rotations and nothing dropped: %v, %v", entries, err)
 		}
 		next := map[string]int{}

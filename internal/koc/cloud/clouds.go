@@ -98,11 +98,21 @@ func (s *settings) check() error {
 			bad = append(bad, fmt.Sprintf("%s has several values: %s", v.origin(v.Name), remedy))
 		}
 	}
-	if len(bad) > 0 {
-		return errors.New("unusable setting: " + strings.Join(bad, "; "))
+	if len(bad) == 0 {
+		return nil
 	}
-	return nil
+	err := errors.New("unusable setting: " + strings.Join(bad, "; "))
+	if slices.ContainsFunc(bad, func(text string) bool { return !strings.HasPrefix(text, "--") }) {
+		return err
+	}
+	return &mistyped{err}
 }
+
+// mistyped is an error of the command line.
+type mistyped struct{ error }
+
+// ExitCode is that of a command line that cannot be understood.
+func (e *mistyped) ExitCode() int { return 2 }
 
 // named adds the settings of a cloud of clouds.yaml.
 func (c *Cloud) named(ctx context.Context, s *settings, f *files, name, chosen string) error {

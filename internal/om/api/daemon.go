@@ -20,13 +20,23 @@ type EventQuery struct {
 
 // EventStream is a stream of server-sent events: "event" is the kind, "id" the
 // number of the event in the stream, "data" one line of JSON whose first member
-// is "labels". A reader too slow to follow receives an event of kind resync.
+// is "labels". A reader too slow to follow receives an event of kind resync; one
+// whose access ends, an event of kind end that says why, last.
 type EventStream struct {
 	RawBody []byte `contentType:"text/event-stream"`
 }
 
 // Resync is the kind of the event that tells a reader it lost some.
 const Resync = "resync"
+
+// StreamEnd is the kind of the last event of a stream that ends before its reader
+// wanted: its data, a [StreamEnding], says why.
+const StreamEnd = "end"
+
+// StreamEnding is why a stream ended.
+type StreamEnding struct {
+	Reason string `json:"reason" example:"the token has expired"`
+}
 
 // Event is an event of a stream, stamped by the client on arrival.
 type Event struct {

@@ -62,5 +62,5 @@ func (c *Certificates) Verify(chain []*x509.Certificate, now time.Time) (Princip
 	if err != nil {
 		return Principal{}, fmt.Errorf("certificate of %q: %w", name, err)
 	}
-	return Principal{Name: name, Namespace: "system", Method: MethodCertificate, Grants: grants}, nil
+	return Principal{Name: name, Namespace: "system", Method: MethodCertificate, User: true, Grants: grants}, nil
 }

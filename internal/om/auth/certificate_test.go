@@ -121,7 +121,7 @@ func TestACertificateIsOfTheUserItNames(t *testing.T) {
 			}
 			want := auth.Principal{}
 			if c.known {
-				want = auth.Principal{Name: "usr1", Namespace: "system", Method: auth.MethodCertificate, Grants: rbac.Grants{{Role: rbac.Guest, Namespaces: "ns1"}}}
+				want = auth.Principal{Name: "usr1", Namespace: "system", Method: auth.MethodCertificate, User: true, Grants: rbac.Grants{{Role: rbac.Guest, Namespaces: "ns1"}}}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

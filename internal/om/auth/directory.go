@@ -52,6 +52,20 @@ func (d *Directory) Grants(name string) (rbac.Grants, error) {
 	return grants, nil
 }
 
+// Limit narrows the grants of a caller to those its user still has. A user who is
+// gone, or whose grants cannot be read, has none: that is an error.
+func (d *Directory) Limit(p Principal) (Principal, error) {
+	if !p.User {
+		return p, nil
+	}
+	current, err := d.Grants(p.Name)
+	if err != nil {
+		return Principal{}, err
+	}
+	p.Grants = p.Grants.Within(current)
+	return p, nil
+}
+
 // Password returns the hash of the password of a user, empty for one who does
 // not exist or has none.
 func (d *Directory) Password(name string) (string, error) {

@@ -110,7 +110,7 @@ func (o *OpenID) Verify(ctx context.Context, token string, now time.Time) (Princ
 	if verified.Subject == "" {
 		return Principal{}, errors.New("OpenID token without a subject")
 	}
-	p := Principal{Name: verified.Subject, Namespace: "system", Method: MethodOpenID}
+	p := Principal{Name: verified.Subject, Namespace: "system", Method: MethodOpenID, Expires: verified.Expiry}
 	for _, word := range claims.Entitlements {
 		// What is no grant is an entitlement to something else.
 		if g, err := rbac.ParseGrant(word); err == nil {

@@ -82,8 +82,11 @@ func TestATokenOfTheProviderIsItsUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got.Expires.Before(time.Now()) {
+		t.Errorf("it expires at %s", got.Expires)
+	}
 	want := auth.Principal{
-		Name: "alice", Namespace: "system", Method: auth.MethodOpenID,
+		Name: "alice", Namespace: "system", Method: auth.MethodOpenID, Expires: got.Expires,
 		Grants: rbac.Grants{{Role: rbac.Admin, Namespaces: "ns1"}, {Role: rbac.Guest}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -136,7 +136,7 @@ func (p *Passwords) user(name string) (Principal, error) {
 	if err != nil {
 		return Principal{}, err
 	}
-	return Principal{Name: name, Namespace: "system", Method: MethodBasic, Grants: grants}, nil
+	return Principal{Name: name, Namespace: "system", Method: MethodBasic, User: true, Grants: grants}, nil
 }
 
 // token stands for a password that was compared with a hash. Another password

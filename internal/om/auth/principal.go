@@ -8,6 +8,7 @@ package auth
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/socket"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
@@ -32,8 +33,10 @@ type Principal struct {
 	Namespace string // of the usr object the name designates
 	Method    string
 	Grants    rbac.Grants
-	Proxied   bool     // recognised by another node, which forwards the request
-	Session   *Session // what a refresh token renews; nil for all others
+	User      bool      // the grants are at most those the user of the name has now
+	Expires   time.Time // when what was presented is worth nothing more; zero: not known
+	Proxied   bool      // recognised by another node, which forwards the request
+	Session   *Session  // what a refresh token renews; nil for all others
 }
 
 // Caller returns what rights are decided on.

@@ -77,8 +77,9 @@ type claims struct {
 	TokenUse string   `json:"token_use"`
 	Grant    []string `json:"grant,omitempty"`
 	Method   string   `json:"auth,omitempty"`  // of a proxy token: how the caller was recognised
-	User     bool     `json:"user,omitempty"`  // of a refresh token, and those below
-	Role     []string `json:"role,omitempty"`  //
+	Until    int64    `json:"until,omitempty"` // of a proxy token: when what the caller presented expires
+	User     bool     `json:"user,omitempty"`  // the grants follow those of the user
+	Role     []string `json:"role,omitempty"`  // of a refresh token, and those below
 	Scope    string   `json:"scope,omitempty"` //
 	Stamp    string   `json:"stamp,omitempty"` //
 }
@@ -86,13 +87,23 @@ type claims struct {
 // Issue makes a token that says the bearer is subject, with these grants, for
 // life from now on; zero is [DefaultLife].
 func (t *Tokens) Issue(subject string, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
+	return t.issue(subject, false, grants, life, now)
+}
+
+// IssueUser is [Tokens.Issue] for a user of the cluster: what the token gives is
+// never more than what the user still has when it is presented.
+func (t *Tokens) IssueUser(subject string, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
+	return t.issue(subject, true, grants, life, now)
+}
+
+func (t *Tokens) issue(subject string, isUser bool, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
 	if life == 0 {
 		life = DefaultLife
 	}
 	if life < time.Second || life > MaxLife {
 		return secret.String{}, time.Time{}, fmt.Errorf("token duration %s: must be between 1s and %s", life, MaxLife)
 	}
-	return t.sign(subject, claims{TokenUse: useAccess, Grant: grants.Strings()}, life, now)
+	return t.sign(subject, claims{TokenUse: useAccess, User: isUser, Grant: grants.Strings()}, life, now)
 }
 
 // IssueRefresh makes a token that renews a session, for life from now on; zero
@@ -116,7 +127,11 @@ func (t *Tokens) IssueProxy(p Principal, now time.Time) (secret.String, error) {
 	if !p.Caller().Known {
 		return secret.String{}, errors.New("a proxy token for nobody")
 	}
-	token, _, err := t.sign(p.Name, claims{TokenUse: useProxy, Method: p.Method, Grant: p.Grants.Strings()}, proxyLife, now)
+	c := claims{TokenUse: useProxy, Method: p.Method, User: p.User, Grant: p.Grants.Strings()}
+	if !p.Expires.IsZero() {
+		c.Until = p.Expires.Unix()
+	}
+	token, _, err := t.sign(p.Name, c, proxyLife, now)
 	return token, err
 }
 
@@ -143,10 +158,14 @@ func (t *Tokens) Verify(token string, now time.Time) (Principal, error) {
 	if err != nil {
 		return Principal{}, err
 	}
-	p := Principal{Name: c.Subject, Namespace: "system", Method: MethodToken}
+	p := Principal{Name: c.Subject, Namespace: "system", Method: MethodToken, User: c.User}
 	switch c.TokenUse {
 	case useAccess:
+		p.Expires = c.Expiry.Time().Add(leeway)
 	case useProxy:
+		if c.Until != 0 {
+			p.Expires = time.Unix(c.Until, 0)
+		}
 		if p.Proxied = true; c.Method != "" && c.Method != MethodRefresh {
 			p.Method = c.Method
 		}

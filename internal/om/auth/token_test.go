@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/linux/socket"
 	"github.com/holdfast-ops/holdfast/internal/om/auth"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
+	"github.com/holdfast-ops/holdfast/internal/secret"
 )
 
 const issuer = "2f6a0f3c-0a9e-4a3c-9c59-0d1f4f9a3c11"
@@ -58,7 +59,7 @@ func TestATokenSaysWhatItWasIssuedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := auth.Principal{Name: "usr1", Namespace: "system", Method: auth.MethodToken, Grants: grants}
+	want := auth.Principal{Name: "usr1", Namespace: "system", Method: auth.MethodToken, Grants: grants, Expires: expires.Add(5 * time.Second)} // what clocks may differ
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -262,5 +263,36 @@ func TestOnlyRootAndTheOwnerAreRecognisedOnTheRootSocket(t *testing.T) {
 		if p.Caller().Allows(rbac.NeedRoot, "") != c.known {
 			t.Errorf("uid %d has root rights: %t", c.uid, !c.known)
 		}
+	}
+}
+
+func TestATokenSaysWhetherItFollowsAUser(t *testing.T) {
+	t.Parallel()
+	tokens := newTokens(t, newKey(t))
+	grants := rbac.Grants{{Role: rbac.Guest, Namespaces: "ns1"}}
+	of := func(issue func(string, rbac.Grants, time.Duration, time.Time) (secret.String, time.Time, error)) auth.Principal {
+		token, _, err := issue("usr1", grants, time.Hour, now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := tokens.Verify(token.Reveal(), now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	given, user := of(tokens.Issue), of(tokens.IssueUser)
+	if given.User || !user.User {
+		t.Errorf("%+v, %+v", given, user)
+	}
+	if early := now().Add(time.Hour); user.Expires.Before(early) || user.Expires.After(early.Add(10*time.Second)) {
+		t.Errorf("it expires at %s", user.Expires)
+	}
+	proxy, err := tokens.IssueProxy(user, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := tokens.Verify(proxy.Reveal(), now()); err != nil || !p.User || !p.Expires.Equal(user.Expires) {
+		t.Errorf("passed on: %+v, %v", p, err)
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -52,9 +53,21 @@ func InstanceLogs(ctx context.Context, c *Client, q api.InstanceLogQuery) iter.S
 	return c.stream(ctx, "log", api.GetInstanceLogs.Describe(), q, nil)
 }
 
+// audit is the stream whose last word its reader shows.
+const audit = "audit"
+
+// lastWord is what the last event of a stream says.
+func lastWord(data []byte) string {
+	var ending api.StreamEnding
+	if err := json.Unmarshal(data, &ending); err != nil || ending.Reason == "" {
+		return "the daemon does not say why"
+	}
+	return ending.Reason
+}
+
 // Audit streams what a daemon logs: events named log, [api.Resync] and end.
 func Audit(ctx context.Context, c *Client, q api.AuditQuery) iter.Seq2[sse.Event, error] {
-	return c.stream(ctx, "audit", api.PostDaemonAudit.Describe(), q, nil)
+	return c.stream(ctx, audit, api.PostDaemonAudit.Describe(), q, nil)
 }
 
 // stream calls an operation that answers events, until ctx ends, the stream ends
@@ -85,6 +98,10 @@ func (c *Client) stream(ctx context.Context, what string, d api.Description, in 
 					err = ctx.Err()
 				}
 				yield(sse.Event{}, fmt.Errorf("%s of %s: %w", what, c.target, err))
+				return
+			}
+			if e.Name == api.StreamEnd && what != audit {
+				yield(sse.Event{}, fmt.Errorf("%s of %s: ended: %s", what, c.target, lastWord(e.Data)))
 				return
 			}
 			if !yield(e, nil) {

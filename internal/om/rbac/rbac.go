@@ -141,6 +141,53 @@ func (gs Grants) As(role Role) Grants {
 	return limited
 }
 
+// Within limits the grants to what others give as well. Where two patterns of
+// namespaces overlap without one of them containing the other, nothing is left: a
+// grant is never more than either.
+func (gs Grants) Within(others Grants) Grants {
+	var kept Grants
+	for _, g := range gs {
+		for _, o := range others {
+			role, ok := g.Role.meet(o.Role)
+			if !ok {
+				continue
+			}
+			both := Grant{Role: role}
+			switch {
+			case !role.namespaced():
+			case g.Namespaces == o.Namespaces, o.Namespaces == "", !isPattern(g.Namespaces) && g.Namespaces != "" && o.covers(g.Namespaces):
+				both.Namespaces = g.Namespaces
+			case g.Namespaces == "", !isPattern(o.Namespaces) && g.covers(o.Namespaces):
+				both.Namespaces = o.Namespaces
+			default:
+				continue
+			}
+			if !slices.Contains(kept, both) {
+				kept = append(kept, both)
+			}
+		}
+	}
+	return kept
+}
+
+// meet is what two roles both give.
+func (r Role) meet(other Role) (Role, bool) {
+	switch {
+	case r == other, other == Root:
+		return r, true
+	case r == Root:
+		return other, true
+	case r.namespaced() && other.namespaced():
+		if r.rank() < other.rank() {
+			return r, true
+		}
+		return other, true
+	}
+	return "", false
+}
+
+func isPattern(namespaces string) bool { return strings.ContainsAny(namespaces, `*?[\`) }
+
 // ByRole groups the namespace patterns by role, as shown to the user.
 func (gs Grants) ByRole() map[Role][]string {
 	m := make(map[Role][]string, len(gs))

@@ -127,7 +127,7 @@ func (a *audit) Run(ctx context.Context, c *verb.Call) error {
 			return app.Ended(ctx)
 		case err != nil:
 			return err
-		case e.Name == "end":
+		case e.Name == api.StreamEnd:
 			return errors.New("another audit took over")
 		case e.Name == api.Resync:
 			c.Say("lines were lost, this reader is too slow: " + string(e.Data))

@@ -57,7 +57,7 @@ func (s *Server) postAuthToken(ctx context.Context, in *api.TokenQuery) (api.Aut
 		return api.AuthToken{}, err
 	}
 	now := time.Now()
-	access, err := s.accessToken(session.Subject, narrow(grants, in.Role, in.Scope), in.AccessDuration, now)
+	access, err := s.accessToken(session, narrow(grants, in.Role, in.Scope), in.AccessDuration, now)
 	if err != nil || !in.Refresh {
 		return api.AuthToken{AccessToken: access.AccessToken, AccessExpiredAt: access.AccessExpiredAt}, err
 	}
@@ -128,15 +128,19 @@ func (s *Server) postAuthRefresh(ctx context.Context, in *api.RefreshQuery) (api
 		}
 		grants = narrow(current, session.Roles, session.Scope)
 	}
-	return s.accessToken(session.Subject, narrow(grants, in.Role, in.Scope), in.AccessDuration, time.Now())
+	return s.accessToken(*session, narrow(grants, in.Role, in.Scope), in.AccessDuration, time.Now())
 }
 
-func (s *Server) accessToken(subject string, grants rbac.Grants, duration string, now time.Time) (api.AuthAccessToken, error) {
+func (s *Server) accessToken(session auth.Session, grants rbac.Grants, duration string, now time.Time) (api.AuthAccessToken, error) {
 	life, err := tokenLife("query.access_duration", duration)
 	if err != nil {
 		return api.AuthAccessToken{}, err
 	}
-	token, expires, err := s.o.Tokens.Issue(subject, grants, life, now)
+	issue := s.o.Tokens.Issue
+	if session.User {
+		issue = s.o.Tokens.IssueUser
+	}
+	token, expires, err := issue(session.Subject, grants, life, now)
 	if err != nil {
 		return api.AuthAccessToken{}, badRequest(err)
 	}

@@ -143,6 +143,12 @@ func (s *Server) recognise(r *http.Request, now time.Time) (auth.Principal, erro
 			other, otherErr := known.OpenID.Verify(r.Context(), token, now)
 			return other, errors.Join(otherErr, failed(err, otherErr))
 		}
+		if err == nil && p.User {
+			if known.Users == nil {
+				return auth.Principal{}, errors.New("token of a user: no user is known")
+			}
+			return known.Users.Limit(p)
+		}
 		return p, err
 	case strings.EqualFold(scheme, "Basic") && known.Passwords != nil:
 		name, password, ok := r.BasicAuth()

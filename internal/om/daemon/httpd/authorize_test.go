@@ -188,7 +188,7 @@ func mark(allowed bool) string {
 func target(d api.Description, kind, name string) string {
 	p := strings.NewReplacer("{nodename}", "localhost", "{namespace}", "ns1", "{kind}", kind, "{name}", name, "{id}", knownID).Replace(d.Path)
 	if d.ID == api.GetDaemonEvents.ID {
-		p += "?limit=1&replay=true"
+		p += "?limit=1&replay=true&duration=1ms"
 	}
 	if d.ID == api.PostDaemonAudit.ID {
 		p += "?sub=nosuch"

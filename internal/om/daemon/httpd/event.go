@@ -56,18 +56,11 @@ func (s *Server) getDaemonEvents(ctx context.Context, in *api.EventQuery) (body,
 			s.replay(st, allowed)
 		}
 		if st.flush() == nil {
-			st.follow(ctx, subscription)
+			access := s.follow(ctx)
+			defer access.close()
+			st.follow(ctx, subscription, access)
 		}
 	}, nil
-}
-
-// readable selects the events a caller may read. It is called while publishing:
-// the rest of the selection is the work of the reader.
-func readable(caller rbac.Caller) func(*event.Envelope) bool {
-	return func(e *event.Envelope) bool {
-		namespace, ok := e.Labels["namespace"]
-		return !ok || caller.Allows(rbac.NeedGuest, namespace)
-	}
 }
 
 // matcher returns what selects the events of a stream.
@@ -141,6 +134,14 @@ func (st *stream) send(e *event.Envelope) bool {
 	return err == nil && !st.full()
 }
 
+// end says why nothing more comes; the reader hears it or is gone.
+func (st *stream) end(reason string) {
+	limitWrites(st.w)
+	if st.out.Event(sse.Event{ID: strconv.FormatInt(st.sent, 10), Name: api.StreamEnd, Data: endData(reason)}) == nil {
+		_ = st.flush()
+	}
+}
+
 func (st *stream) full() bool { return st.limit > 0 && st.counted >= st.limit }
 
 // flush sends what was written. A reader that takes nothing is given up.
@@ -150,13 +151,21 @@ func (st *stream) flush() error {
 }
 
 // follow writes events as they come, those already waiting at once.
-func (st *stream) follow(ctx context.Context, events *bus.Subscription) {
+func (st *stream) follow(ctx context.Context, events *bus.Subscription, access *following) {
 	beat := time.NewTicker(heartbeatPeriod)
 	defer beat.Stop()
 	for !st.full() {
 		select {
 		case <-ctx.Done():
 			return
+		case <-access.expired:
+			st.end(access.why)
+			return
+		case <-access.changes():
+			if reason := access.lost(); reason != "" {
+				st.end(reason)
+				return
+			}
 		case <-beat.C:
 			if st.out.Comment("") != nil || st.flush() != nil {
 				return

@@ -61,11 +61,13 @@ func (s *Server) logs(ctx context.Context, in api.LogSelection, paths []string) 
 			_ = st.send(last) // the reader is gone
 			return
 		}
-		s.followLogs(ctx, st, filter, lines)
+		access := s.follow(ctx)
+		defer access.close()
+		s.followLogs(ctx, st, filter, lines, access)
 	}, nil
 }
 
-func (s *Server) followLogs(ctx context.Context, st *logStream, filter logbook.Filter, lines int) {
+func (s *Server) followLogs(ctx context.Context, st *logStream, filter logbook.Filter, lines int, access *following) {
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan []logbook.Line)
 	ended := make(chan struct{})
@@ -92,6 +94,14 @@ func (s *Server) followLogs(ctx context.Context, st *logStream, filter logbook.F
 		select {
 		case <-ended:
 			return
+		case <-access.expired:
+			st.end(access.why)
+			return
+		case <-access.changes():
+			if reason := access.lost(); reason != "" {
+				st.end(reason)
+				return
+			}
 		case <-beat.C:
 			err = st.beat()
 		case found := <-batches:
@@ -127,6 +137,13 @@ func (st *logStream) live() error {
 		return err
 	}
 	return st.flush()
+}
+
+// end says why nothing more comes; the reader hears it or is gone.
+func (st *logStream) end(reason string) {
+	if st.event(api.StreamEnd, endData(reason)) == nil {
+		_ = st.flush()
+	}
 }
 
 func (st *logStream) event(name string, data []byte) error {

@@ -229,37 +229,17 @@ func unescaped(inside string) string {
 var errNoJSON = errors.New("no JSON")
 
 func redactJSON(path string, body []byte, pretty bool) (string, error) {
-	in := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	var out bytes.Buffer
 	options := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	if pretty {
 		options = append(options, jsontext.WithIndent("  "))
 	}
 	e := jsontext.NewEncoder(&out, options...)
-	var names []string // of the members around the value; "" for the items of a list
-	for values := 0; ; {
-		kind, n := in.StackIndex(in.StackDepth())
-		token, err := in.ReadToken()
-		if errors.Is(err, io.EOF) && values > 0 && in.StackDepth() == 0 {
-			return strings.TrimRight(out.String(), "\n"), nil
-		}
-		if err != nil {
-			return "", errNoJSON
-		}
-		values++
-		isName := kind == '{' && n%2 == 0 && token.Kind() == '"'
+	err := eachToken(body, func(names []string, token jsontext.Token) error {
 		switch token.Kind() { //nolint:exhaustive // null is nothing
-		case '{', '[':
-			names = append(names, "")
-			if token.Kind() == '[' && len(names) > 1 {
-				names[len(names)-1] = names[len(names)-2] // the items of a secret are secret
-			}
-		case '}', ']':
-			names = names[:len(names)-1]
 		case '"', '0', 't', 'f':
 			switch {
-			case isName:
-				names[len(names)-1] = token.String()
+			case names == nil:
 			case secretAt(path, names):
 				token = jsontext.String(redacted)
 			case token.Kind() == '"':
@@ -270,8 +250,45 @@ func redactJSON(path string, body []byte, pretty bool) (string, error) {
 				}
 			}
 		}
-		if err := e.WriteToken(token); err != nil {
-			return "", errNoJSON
+		return e.WriteToken(token)
+	})
+	if err != nil {
+		return "", errNoJSON
+	}
+	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+// eachToken reads JSON. names are those of the members around a value, "" for the
+// items of a list, and nil with a name.
+func eachToken(body []byte, visit func(names []string, token jsontext.Token) error) error {
+	in := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	names := []string{}
+	for values := 0; ; values++ {
+		kind, n := in.StackIndex(in.StackDepth())
+		token, err := in.ReadToken()
+		if errors.Is(err, io.EOF) && values > 0 && in.StackDepth() == 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		around := names
+		switch token.Kind() { //nolint:exhaustive // the rest leaves the names alone
+		case '{', '[':
+			names = append(names, "")
+			if token.Kind() == '[' && len(names) > 1 {
+				names[len(names)-1] = names[len(names)-2] // the items of a secret are secret
+			}
+		case '}', ']':
+			names = names[:len(names)-1]
+		case '"':
+			if kind == '{' && n%2 == 0 {
+				names[len(names)-1] = token.String()
+				around = nil
+			}
+		}
+		if err := visit(around, token); err != nil {
+			return err
 		}
 	}
 }

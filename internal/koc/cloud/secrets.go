@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -218,40 +217,25 @@ func (c *Cloud) sent(r *http.Request, body []byte) {
 }
 
 // secretMembers are the texts and numbers of a document that are secret by the
-// names that lead to them.
+// names that lead to them, and the passwords in its addresses.
 func secretMembers(path string, body []byte) []string {
 	var found []string
-	in := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	var names []string
-	for {
-		kind, n := in.StackIndex(in.StackDepth())
-		token, err := in.ReadToken()
-		if err != nil {
-			return found
-		}
-		switch token.Kind() { //nolint:exhaustive // nothing else is a text
-		case '{', '[':
-			names = append(names, "")
-			if token.Kind() == '[' && len(names) > 1 {
-				names[len(names)-1] = names[len(names)-2]
-			}
-		case '}', ']':
-			names = names[:len(names)-1]
-		case '"', '0':
-			switch {
-			case kind == '{' && n%2 == 0:
-				names[len(names)-1] = token.String()
-			case secretAt(path, names):
-				found = append(found, token.String())
-			case token.Kind() == '"' && strings.Contains(token.String(), "://"):
-				if u, err := url.Parse(token.String()); err == nil {
-					if password, ok := u.User.Password(); ok {
-						found = append(found, password)
-					}
+	// What is no JSON has no members, and half of it half of them.
+	_ = eachToken(body, func(names []string, token jsontext.Token) error {
+		switch {
+		case names == nil || token.Kind() != '"' && token.Kind() != '0':
+		case secretAt(path, names):
+			found = append(found, token.String())
+		case strings.Contains(token.String(), "://"):
+			if u, err := url.Parse(token.String()); err == nil {
+				if password, ok := u.User.Password(); ok {
+					found = append(found, password)
 				}
 			}
 		}
-	}
+		return nil
+	})
+	return found
 }
 
 // conceal keeps texts from being shown. One that also names the user or another

@@ -282,7 +282,7 @@ func (l *serverListing) print(ctx context.Context, q url.Values) error {
 	}
 	objects := noun.Pages(ctx, l.Service, path, q, "servers", pageLimit, needed)
 	if keep != nil {
-		objects = kept(objects, limit, keep)
+		objects = noun.Kept(objects, limit, keep)
 	}
 	if l.long && l.atLeast("2.16") {
 		var err error
@@ -320,24 +320,6 @@ func (l *serverListing) keeper() (keep func(noun.Object) bool, needs []string) {
 		created, ok := moment(o.Text("created"))
 		return !ok || !(hasSince && created.Before(since)) && !(hasBefore && created.After(before))
 	}, []string{"created"}
-}
-
-// kept are the objects that a filter keeps, up to the limit.
-func kept(objects iter.Seq2[noun.Object, error], limit int, keep func(noun.Object) bool) iter.Seq2[noun.Object, error] {
-	return func(yield func(noun.Object, error) bool) {
-		count := 0
-		for o, err := range objects {
-			if err == nil && !keep(o) {
-				continue
-			}
-			if !yield(o, err) {
-				return
-			}
-			if count++; limit > 0 && count >= limit {
-				return
-			}
-		}
-	}
 }
 
 // attributes says which attributes of a server the run looks at.

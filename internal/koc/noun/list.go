@@ -130,7 +130,7 @@ func (n Noun) list(ctx context.Context, c *command.Call, l Listing) error {
 	}
 	objects := n.pages(ctx, c, query, pageLimit, needed)
 	if l.Keep != nil {
-		objects = filter(objects, limit, func(o Object) bool { return l.Keep(c, o) })
+		objects = Kept(objects, limit, func(o Object) bool { return l.Keep(c, o) })
 	}
 	if slices.ContainsFunc(columns, func(col Column) bool { return col.IfSet }) {
 		all, err := collect(objects)
@@ -303,7 +303,8 @@ func (w Wanted) need(path string) {
 	inner.need(rest)
 }
 
-func filter(objects iter.Seq2[Object, error], limit int, keep func(Object) bool) iter.Seq2[Object, error] {
+// Kept are the objects that a filter keeps, up to a limit; 0 is none.
+func Kept(objects iter.Seq2[Object, error], limit int, keep func(Object) bool) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		count := 0
 		for o, err := range objects {

@@ -111,19 +111,7 @@ func createBackup() command.Command {
 			if err := noun.Fill(ctx, c, &body, fields); err != nil {
 				return err
 			}
-			o, err := n.Send(ctx, c, cloud.Request{Method: "POST", Path: n.Path, Body: n.Wrap(body)})
-			if err != nil {
-				return err
-			}
-			if c.Is("wait") {
-				if err := settle(ctx, c, n, o.Text("id"), "available"); err != nil {
-					return err
-				}
-				if o, err = n.Get(ctx, c, o.Text("id")); err != nil {
-					return err
-				}
-			}
-			return c.Show(raw().Fields(c, o))
+			return create(ctx, c, n, cloud.Request{Method: "POST", Path: n.Path, Body: n.Wrap(body)})
 		},
 	}
 }

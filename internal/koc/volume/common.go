@@ -155,6 +155,23 @@ func waitFlags(what string, timeout time.Duration) []command.Flag {
 	return flags
 }
 
+// create makes a thing and shows it, with --wait when it is available.
+func create(ctx context.Context, c *command.Call, n noun.Noun, r cloud.Request) error {
+	o, err := n.Send(ctx, c, r)
+	if err != nil {
+		return err
+	}
+	if c.Is("wait") {
+		if err := settle(ctx, c, n, o.Text("id"), "available"); err != nil {
+			return err
+		}
+		if o, err = n.Get(ctx, c, o.Text("id")); err != nil {
+			return err
+		}
+	}
+	return c.Show(raw().Fields(c, o))
+}
+
 // settle waits until the status of a thing is one of some.
 func settle(ctx context.Context, c *command.Call, n noun.Noun, id string, want ...string) error {
 	wait := noun.Wait{

@@ -113,19 +113,7 @@ func createConsistencyGroup() command.Command {
 				body = slices.DeleteFunc(body, func(f render.Field) bool { return f.Name == "availability_zone" })
 				r.Body = noun.Object{{Name: "consistencygroup-from-src", Value: render.Ordered(body)}}
 			}
-			o, err := n.Send(ctx, c, r)
-			if err != nil {
-				return err
-			}
-			if c.Is("wait") {
-				if err := settle(ctx, c, n, o.Text("id"), "available"); err != nil {
-					return err
-				}
-				if o, err = n.Get(ctx, c, o.Text("id")); err != nil {
-					return err
-				}
-			}
-			return c.Show(raw().Fields(c, o))
+			return create(ctx, c, n, r)
 		},
 	}
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/reinstall"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/scheduler"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/setup"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/standing"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/witness"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
@@ -76,6 +77,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 	control := logs.New(o.Log.Handler())
 	o.Log = control.Logger("daemon")
+	removeLeftovers(o.Host.Paths, began, o.Log)
 	drivers := all.Registry()
 	configs := store.New(o.Host, drivers.Sections)
 	data := datastore.New(configs)
@@ -169,7 +171,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"load", self.measure},
 		{"drain", drains.run},
 		{"settings", followMaxParallel(events, runs)},
-		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain}.run},
+		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain, &standing.Conditions{}}.run},
 		{"lock", process.watch},
 	}
 	outer := []part{{"socket", listeners.serveSocket}, {"certificates", certificates.Run}, {"listener", listeners.serveTLS}, {"user socket", accounts.run}, {"keeper", keeper.run}}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/standing"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -19,6 +20,8 @@ type resealer struct {
 	bus    *bus.Bus
 	log    *slog.Logger
 	again  time.Duration // after a failure
+
+	conditions *standing.Conditions
 }
 
 // resealAgain is how long a rotation that cannot end waits: somebody must repair
@@ -53,10 +56,12 @@ func (r resealer) once(ctx context.Context) bool {
 	if done.Keys > 0 {
 		r.log.Info("keys sealed with the new cluster secret", slog.Int("keys", done.Keys))
 	}
-	if len(done.Unreadable) > 0 {
-		r.log.Warn("keys that no known cluster secret opens are left as they are", slog.String("reason", strings.Join(done.Unreadable, ", ")))
+	if unreadable := strings.Join(done.Unreadable, ", "); unreadable != "" && r.conditions.News("unreadable", unreadable) {
+		r.log.Warn("keys that no known cluster secret opens are left as they are", slog.String("reason", unreadable))
 	}
-	if err != nil && ctx.Err() == nil {
+	if err == nil {
+		r.conditions.Over("kept")
+	} else if ctx.Err() == nil && r.conditions.News("kept", err.Error()) {
 		r.log.Warn("former cluster secrets are kept: keys may be sealed with them", slog.Any("err", err))
 	}
 	return err == nil

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/standing"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 )
@@ -25,6 +26,8 @@ type userSocket struct {
 	state  *state.State
 	bus    *bus.Bus
 	log    *slog.Logger
+
+	conditions standing.Conditions
 }
 
 // groupTimeout bounds the question which number a group has.
@@ -48,7 +51,7 @@ func (u *userSocket) run(ctx context.Context) error {
 		go func() {
 			defer close(ended)
 			if err := u.serve(serving, group); err != nil && serving.Err() == nil {
-				u.log.Warn("no user socket is served", slog.Any("err", err))
+				u.warn(err)
 			}
 		}()
 		u.untilOther(ctx, group, changes, ended)
@@ -56,6 +59,14 @@ func (u *userSocket) run(ctx context.Context) error {
 		<-ended
 	}
 	return nil
+}
+
+// warn tells why no socket is served, once for each reason: it is tried again
+// every now and then.
+func (u *userSocket) warn(err error) {
+	if u.conditions.News("", err.Error()) {
+		u.log.Warn("no user socket is served", slog.Any("err", err))
+	}
 }
 
 // untilOther returns when another group is configured, when what is not served is
@@ -93,6 +104,7 @@ func (u *userSocket) serve(ctx context.Context, group string) error {
 	if err != nil {
 		return err
 	}
+	u.conditions.Over("")
 	u.log.Info("the API is served to local accounts", slog.String("peer", group))
 	err = u.server.Serve(ctx, listener)
 	return errors.Join(err, ignoreClosed(listener.Close()))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/inventory"
 )
 
@@ -38,5 +39,26 @@ func TestATrackedFileWithoutEnd(t *testing.T) {
 		}
 	case <-late.C:
 		t.Fatal("the report waits for a file that has no end")
+	}
+}
+
+// A command whose output has no end is ended once it has printed too much, long
+// before the limit of its time, and the report says so.
+func TestATrackedCommandWithoutEnd(t *testing.T) {
+	t.Parallel()
+	n := machine(t, nil, "")
+	n.Host.Runner = host.NewRunner()
+	write(t, filepath.Join(n.Host.Paths.Etc(), "sysreport.conf.d/system"), "CMD sh -c 'while :; do echo 0123456789012345678901234567890123456789012345678901234567890123456789; done'\nCMD echo there\n", 0o600)
+
+	r, err := n.Report(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if len(r.Errors) != 1 || !strings.Contains(r.Errors[0], "ended: it prints more than 1048576 bytes") && !strings.Contains(r.Errors[0], "ended: it still ran after") {
+		t.Errorf("errors %q", r.Errors)
+	}
+	if !strings.Contains(strings.Join(changed(r), "\n"), "CMD echo there") {
+		t.Errorf("what follows is not tracked: %v", changed(r))
 	}
 }

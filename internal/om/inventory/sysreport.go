@@ -31,6 +31,8 @@ const (
 	maxFiles = 20_000
 	// commandLimit bounds how long a tracked command may run.
 	commandLimit = 30 * time.Second
+	// commandsLimit bounds all of them together.
+	commandsLimit = 5 * time.Minute
 	// readLimit bounds the wait for what a tracked file has not yet: those of the
 	// kernel may never have any, as /proc/kmsg.
 	readLimit = 5 * time.Second
@@ -104,6 +106,7 @@ type tracking struct {
 	node   Node
 	found  map[string]Tracked
 	errors []string
+	spent  time.Duration // by commands
 }
 
 func (t *tracking) fail(what string, err error) {
@@ -359,15 +362,35 @@ func (t *tracking) command(ctx context.Context, text string) {
 	if err != nil || len(argv) == 0 {
 		return // told by the reading of the items
 	}
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
-	out, err := t.node.Host.Runner.Run(ctx, host.Cmd{Argv: argv, Dir: "/", Env: []string{"PATH=" + launch.DefaultPath, "LC_ALL=C"}})
-	if err != nil {
-		t.fail("CMD "+text, err)
+	if t.spent >= commandsLimit {
+		t.fail("CMD "+text, fmt.Errorf("not run: those before it took %s", commandsLimit))
 		return
 	}
-	if len(out.Stdout) >= maxOutput {
-		t.fail("CMD "+text, fmt.Errorf("prints more than %d bytes", maxOutput))
+	began := time.Now()
+	defer func() { t.spent += time.Since(began) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, commandLimit, fmt.Errorf("ended: it still ran after %s", commandLimit))
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	endless := fmt.Errorf("ended: it prints more than %d bytes", maxOutput)
+	printed := 0
+	out, err := t.node.Host.Runner.Run(ctx, host.Cmd{
+		Argv: argv, Dir: "/", Env: []string{"PATH=" + launch.DefaultPath, "LC_ALL=C"},
+		OnLine: func(_ bool, line string) { // one at a time
+			if printed += len(line) + 1; printed > maxOutput {
+				stop(endless)
+			}
+		},
+	})
+	switch {
+	case ctx.Err() != nil:
+		t.fail("CMD "+text, context.Cause(ctx))
+		return
+	case err != nil:
+		t.fail("CMD "+text, err)
+		return
+	case len(out.Stdout) >= maxOutput:
+		t.fail("CMD "+text, endless)
 		return
 	}
 	t.add(Tracked{Path: "CMD " + text, Mode: 0o600, Size: len(out.Stdout), Content: string(out.Stdout)})

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/standing"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -51,6 +52,8 @@ type Pool struct {
 	mu      sync.Mutex
 	jobs    map[object.Path]*job
 	waiting []object.Path // first come
+
+	conditions standing.Conditions // why instances are not evaluated
 }
 
 // job is what is known of the evaluations of an instance.
@@ -186,11 +189,12 @@ func (p *Pool) evaluate(ctx context.Context, path object.Path, o instance.Status
 	began, was := time.Now(), p.status(path)
 	status, err := p.o.Evaluator.Status(limited, path, o)
 	if err != nil {
-		if ctx.Err() == nil && p.known(path) {
+		if ctx.Err() == nil && p.known(path) && p.conditions.News(path.String(), err.Error()) {
 			p.o.Log.Warn("evaluate status", slog.String("object", path.String()), slog.Any("err", err))
 		}
 		return fmt.Errorf("evaluate the status of %s: %w", path, err)
 	}
+	p.conditions.Over(path.String())
 	p.o.Log.Debug("evaluate status", slog.String("object", path.String()), slog.Duration("dur", time.Since(began)))
 	known, overtaken := p.o.State.RenewInstanceStatus(path, p.o.State.Node(), was, status)
 	switch {

@@ -63,7 +63,9 @@ func (s *Scheduler) inform(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, informLimit)
 		err := s.o.Inform(limited, j.path)
 		cancel()
-		if err != nil && ctx.Err() == nil {
+		if err == nil {
+			s.uninformed.Over(j.path.String())
+		} else if ctx.Err() == nil && s.uninformed.News(j.path.String(), err.Error()) {
 			s.o.Log.Warn("resource info", slog.String("object", j.path.String()), slog.Any("err", err))
 		}
 		s.ended(j, err)

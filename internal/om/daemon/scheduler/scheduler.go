@@ -35,6 +35,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/standing"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -83,8 +84,9 @@ type Scheduler struct {
 	o    Options
 	wake chan struct{}
 
-	informs *queue
-	kinds   atomic.Pointer[map[string]bool] // of the events that trigger jobs
+	informs    *queue
+	uninformed standing.Conditions             // why resource info is not collected
+	kinds      atomic.Pointer[map[string]bool] // of the events that trigger jobs
 
 	mu      sync.Mutex
 	jobs    map[object.Path][]*job // the zero path is the node

@@ -42,56 +42,52 @@ func Verbs() []verb.Verb {
 			Short: "Show the context in force: its server, user and namespace",
 			New:   verb.Does(show),
 		},
+	}
+	for _, e := range []entry{
 		{
-			Path: "add", Group: "contexts",
-			Short:   "Add a context: a cluster to talk to and a user to talk as",
-			Example: "ox context add --name john@dreamy-leopard --cluster dreamy-leopard --user john\nox context add --name prod --cluster prod --user alice --namespace myapp --refresh-token-duration 1d",
-			New:     verb.Needs(func(k Keeper) verb.Runner { return &contextVerb{keeper: k} }),
+			part: contextPart, add: "Add a context: a cluster to talk to and a user to talk as", remove: "Remove a context and its login",
+			example: "ox context add --name john@dreamy-leopard --cluster dreamy-leopard --user john\nox context add --name prod --cluster prod --user alice --namespace myapp --refresh-token-duration 1d",
+			put:     func(k Keeper, change bool) verb.Runner { return &contextVerb{keeper: k, change: change} },
 		},
 		{
-			Path: "change", Group: "contexts",
-			Short: "Change a context: what is not given stays",
-			New:   verb.Needs(func(k Keeper) verb.Runner { return &contextVerb{keeper: k, change: true} }),
+			part: clusterPart, add: "Add a cluster: the address of a listener, and whom to trust", remove: "Remove a cluster",
+			example: "ox context cluster add --name dreamy-leopard --server https://dreamy-leopard.example.com:1215 --certificate-authority ca.pem",
+			put:     func(k Keeper, change bool) verb.Runner { return &clusterVerb{keeper: k, change: change} },
 		},
 		{
-			Path: "remove", Aliases: []string{"rm"}, Group: "contexts",
-			Short: "Remove a context and its login",
-			New:   verb.Needs(func(k Keeper) verb.Runner { return &remove{keeper: k, what: contextPart} }),
+			part: userPart, add: "Add a user, who logs in or shows a certificate", remove: "Remove a user",
+			example: "ox context user add --name john\nox context user add --name alice --username alice --client-certificate alice.crt --client-key alice.key",
+			put:     func(k Keeper, change bool) verb.Runner { return &userVerb{keeper: k, change: change} },
 		},
-		{
-			Path: "cluster add", Group: "clusters",
-			Short:   "Add a cluster: the address of a listener, and whom to trust",
-			Example: "ox context cluster add --name dreamy-leopard --server https://dreamy-leopard.example.com:1215 --certificate-authority ca.pem",
-			New:     verb.Needs(func(k Keeper) verb.Runner { return &clusterVerb{keeper: k} }),
-		},
-		{
-			Path: "cluster change", Group: "clusters",
-			Short: "Change a cluster: what is not given stays",
-			New:   verb.Needs(func(k Keeper) verb.Runner { return &clusterVerb{keeper: k, change: true} }),
-		},
-		{
-			Path: "cluster remove", Aliases: []string{"rm"}, Group: "clusters",
-			Short: "Remove a cluster",
-			New:   verb.Needs(func(k Keeper) verb.Runner { return &remove{keeper: k, what: clusterPart} }),
-		},
-		{
-			Path: "user add", Group: "users",
-			Short:   "Add a user, who logs in or shows a certificate",
-			Example: "ox context user add --name john\nox context user add --name alice --username alice --client-certificate alice.crt --client-key alice.key",
-			New:     verb.Needs(func(k Keeper) verb.Runner { return &userVerb{keeper: k} }),
-		},
-		{
-			Path: "user change", Group: "users",
-			Short: "Change a user: what is not given stays",
-			New:   verb.Needs(func(k Keeper) verb.Runner { return &userVerb{keeper: k, change: true} }),
-		},
-		{
-			Path: "user remove", Aliases: []string{"rm"}, Group: "users",
-			Short: "Remove a user",
-			New:   verb.Needs(func(k Keeper) verb.Runner { return &remove{keeper: k, what: userPart} }),
-		},
+	} {
+		verbs = append(verbs, e.verbs()...)
 	}
 	return append(verbs, edits, login, logout)
+}
+
+// entry is a kind of entry of the file, as commands add, change and remove it.
+type entry struct {
+	part                 string
+	add, remove, example string // what the help says
+	put                  func(k Keeper, change bool) verb.Runner
+}
+
+func (e entry) verbs() []verb.Verb {
+	group := e.part + "s"
+	return []verb.Verb{
+		{
+			Path: words(e.part) + "add", Group: group, Short: e.add, Example: e.example,
+			New: verb.Needs(func(k Keeper) verb.Runner { return e.put(k, false) }),
+		},
+		{
+			Path: words(e.part) + "change", Group: group, Short: "Change a " + e.part + ": what is not given stays",
+			New: verb.Needs(func(k Keeper) verb.Runner { return e.put(k, true) }),
+		},
+		{
+			Path: words(e.part) + "remove", Aliases: []string{"rm"}, Group: group, Short: e.remove,
+			New: verb.Needs(func(k Keeper) verb.Runner { return &remove{keeper: k, what: e.part} }),
+		},
+	}
 }
 
 // row is a context as it is listed.

@@ -25,7 +25,7 @@ func (c *container) Start(ctx context.Context) error {
 	case err != nil:
 		return refuse(err)
 	case f == nil:
-		return c.started(ctx, c.create(ctx))
+		return c.started(ctx, c.create(ctx, nil))
 	case !c.owns(f):
 		return refuse(c.foreign())
 	case f.phase() == runs:
@@ -33,10 +33,7 @@ func (c *container) Start(ctx context.Context) error {
 	case f.phase() == between:
 		return refuse(fmt.Errorf("the container %s is %s: stop it, then start it again", c.fullName(), f.State.Status))
 	case c.rm:
-		if err := c.remove(ctx, f); err != nil {
-			return refuse(err)
-		}
-		return c.started(ctx, c.create(ctx))
+		return c.started(ctx, c.create(ctx, f))
 	}
 	engine, err := c.engine()
 	if err != nil {

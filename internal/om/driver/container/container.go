@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,11 +110,8 @@ func (c *container) Keywords(k *keyword.Table) {
 // namespaces declares the keywords that tell which namespaces the container joins.
 func (c *container) namespaces(k *keyword.Table) {
 	declare := func(p *string, name, what string, words ...string) *keyword.Keyword {
-		help := "The namespace of " + what + " of the container: host, that of the node"
-		for _, w := range words[1:] {
-			help += ", or " + w
-		}
-		help += "; or container#<index>, that of another container of the object, which must run. By default, one of its own."
+		help := "The namespace of " + what + " of the container: " + strings.Join(words, " or ") + ", host being that of the node" +
+			"; or container#<index>, that of another container of the object, which must run. By default, one of its own."
 		return k.String(p, name, help).Check(checkNamespace(name, words)).Sections(otherContainer).Scopable()
 	}
 	declare(&c.netns, "netns", "the network", "host", "none").Alias("net").Eg("container#0")
@@ -135,13 +133,8 @@ func otherContainer(text string) []string {
 
 func checkNamespace(name string, words []string) func(string) error {
 	return func(text string) error {
-		if text == "" || len(otherContainer(text)) > 0 {
+		if text == "" || len(otherContainer(text)) > 0 || slices.Contains(words, text) {
 			return nil
-		}
-		for _, w := range words {
-			if text == w {
-				return nil
-			}
 		}
 		return fmt.Errorf("%q is no namespace this version joins: %s is %s, or container#<index>", text, name, strings.Join(words, ", "))
 	}

@@ -28,16 +28,7 @@ func spec(engine string) resource.Spec {
 	return container.Podman
 }
 
-// engines runs a test with each engine.
-func engines(t *testing.T, test func(t *testing.T, engine string)) {
-	t.Helper()
-	for _, engine := range []string{"podman", "docker"} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			test(t, engine)
-		})
-	}
-}
+func engines() []string { return []string{"podman", "docker"} }
 
 func fixture(t *testing.T, engine, config string, log *strings.Builder) (*drivertest.Fixture, *double) {
 	t.Helper()
@@ -65,17 +56,22 @@ func contains(t *testing.T, text string, wants ...string) {
 
 func TestContainersObeyTheLawsOfDrivers(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		for _, more := range []string{"", "rm = true\n"} {
-			drivertest.Run(t, drivertest.Case{Spec: spec(engine), Config: image + more, Double: func() host.Runner { return newDouble(engine) }})
-		}
-	})
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			for _, more := range []string{"", "rm = true\n"} {
+				drivertest.Run(t, drivertest.Case{Spec: spec(engine), Config: image + more, Double: func() host.Runner { return newDouble(engine) }})
+			}
+		})
+	}
 }
 
 func TestTheCommandLineSaysWhatTheKeywordsSay(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		f, d := fixture(t, engine, image+`command = serve --title "my shop" --name
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, engine, image+`command = serve --title "my shop" --name
 entrypoint = /inside --first
 hostname = front
 user = www:www
@@ -91,49 +87,53 @@ tty = true
 environment = LANG=C "TITLE=my shop"
 run_args = --cap-add NET_ADMIN --name other -t --hostname=other --env MORE=1
 `, nil)
-		f.Must(instance.Start)
-		got := d.commands("run")
-		if len(got) != 1 {
-			t.Fatalf("run %d times", len(got))
-		}
-		want := strings.Fields(engine + ` run --name test..svc.container.1 --hostname front --tty=true --detach=true --pull never
+			f.Must(instance.Start)
+			got := d.commands("run")
+			if len(got) != 1 {
+				t.Fatalf("run %d times", len(got))
+			}
+			want := strings.Fields(engine + ` run --name test..svc.container.1 --hostname front --tty=true --detach=true --pull never
 --privileged=true --read-only=true --user www:www --workdir /srv --interactive=true --init=true --entrypoint /inside --network none
 --dns-search a.example --dns-search b.example --sysctl net.core.somaxconn=1024 --device /dev/fuse --volume DIR:/data:ro
 --env OPENSVC_RID=container#1 --env OPENSVC_NAME=svc --env OPENSVC_KIND=svc --env OPENSVC_ID=0e745444-6724-48f9-8167-e865b4f9ec94 --env OPENSVC_NAMESPACE=test
 --env LANG=C --env TITLE=my_shop --label com.opensvc.id=0e745444-6724-48f9-8167-e865b4f9ec94 --label com.opensvc.path=test/svc/svc
 --label com.opensvc.namespace=test --label com.opensvc.name=svc --label com.opensvc.kind=svc --label com.opensvc.rid=container#1
 --cap-add NET_ADMIN --env MORE=1 -- localhost/inside:1 --first serve --title my_shop --name`)
-		for i := range want {
-			want[i] = strings.ReplaceAll(strings.ReplaceAll(want[i], "my_shop", "my shop"), "DIR", f.Dir)
-		}
-		if diff := cmp.Diff(want, got[0]); diff != "" {
-			t.Error(diff)
-		}
-		if r := f.Resource(); r.Status != cluster.Up || len(r.Log) > 0 {
-			t.Errorf("status %s\n%s", r.Status, messages(r))
-		}
-	})
+			for i := range want {
+				want[i] = strings.ReplaceAll(strings.ReplaceAll(want[i], "my_shop", "my shop"), "DIR", f.Dir)
+			}
+			if diff := cmp.Diff(want, got[0]); diff != "" {
+				t.Error(diff)
+			}
+			if r := f.Resource(); r.Status != cluster.Up || len(r.Log) > 0 {
+				t.Errorf("status %s\n%s", r.Status, messages(r))
+			}
+		})
+	}
 }
 
 func TestSecretsGoThroughTheInputOfTheEngine(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		var log strings.Builder
-		f, d := fixture(t, engine, image+"secrets_environment = PASSWORD=db/password\nconfigs_environment = shop/port\n", &log)
-		f.Data = func(p object.Path, key string) ([]byte, error) {
-			return []byte(p.String() + ` "` + key + `" #hunter2`), nil
-		}
-		f.Must(instance.Start)
-		all := strings.Join(slices.Concat(d.commands("run")...), " ")
-		contains(t, all, "--env-file /dev/stdin")
-		if strings.Contains(all+log.String(), "hunter2") {
-			t.Errorf("the secret is in the arguments or in the log:\n%s\n%s", all, log.String())
-		}
-		want := []string{`PORT=test/cfg/shop "port" #hunter2`, `PASSWORD=test/sec/db "password" #hunter2`}
-		if diff := cmp.Diff(want, d.containers[0].env[5:]); diff != "" {
-			t.Error(diff)
-		}
-	})
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			var log strings.Builder
+			f, d := fixture(t, engine, image+"secrets_environment = PASSWORD=db/password\nconfigs_environment = shop/port\n", &log)
+			f.Data = func(p object.Path, key string) ([]byte, error) {
+				return []byte(p.String() + ` "` + key + `" #hunter2`), nil
+			}
+			f.Must(instance.Start)
+			all := strings.Join(slices.Concat(d.commands("run")...), " ")
+			contains(t, all, "--env-file /dev/stdin")
+			if strings.Contains(all+log.String(), "hunter2") {
+				t.Errorf("the secret is in the arguments or in the log:\n%s\n%s", all, log.String())
+			}
+			want := []string{`PORT=test/cfg/shop "port" #hunter2`, `PASSWORD=test/sec/db "password" #hunter2`}
+			if diff := cmp.Diff(want, d.containers[0].env[5:]); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 }
 
 func TestAValueOfSeveralLinesIsRefusedWithoutBeingShown(t *testing.T) {
@@ -152,48 +152,54 @@ func TestAValueOfSeveralLinesIsRefusedWithoutBeingShown(t *testing.T) {
 
 func TestAContainerMadeBySomebodyElseIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		f, d := fixture(t, engine, image+"name = precious\n", nil)
-		d.containers = []*box{{id: "1", name: "precious", status: "running", image: "31ad8ea31a05"}}
-		if r := f.Resource(); r.Status != cluster.Warn {
-			t.Errorf("status %s", r.Status)
-		} else {
-			contains(t, messages(r), "precious", "not made for this resource")
-		}
-		for _, a := range []instance.Action{instance.Start, instance.Stop, instance.Unprovision} {
-			if err := f.Do(a); err == nil {
-				t.Errorf("%s succeeded", a)
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, engine, image+"name = precious\n", nil)
+			d.containers = []*box{{id: "1", name: "precious", status: "running", image: "31ad8ea31a05"}}
+			if r := f.Resource(); r.Status != cluster.Warn {
+				t.Errorf("status %s", r.Status)
 			} else {
-				contains(t, err.Error(), "precious", "not made for this resource")
+				contains(t, messages(r), "precious", "not made for this resource")
 			}
-		}
-		if len(d.containers) != 1 || d.containers[0].status != "running" {
-			t.Errorf("%+v", d.containers)
-		}
-	})
+			for _, a := range []instance.Action{instance.Start, instance.Stop, instance.Unprovision} {
+				if err := f.Do(a); err == nil {
+					t.Errorf("%s succeeded", a)
+				} else {
+					contains(t, err.Error(), "precious", "not made for this resource")
+				}
+			}
+			if len(d.containers) != 1 || d.containers[0].status != "running" {
+				t.Errorf("%+v", d.containers)
+			}
+		})
+	}
 }
 
 func TestWhatIsNotKnownIsNotDown(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		f, d := fixture(t, engine, image, nil)
-		f.Must(instance.Start)
-		d.with(func() { d.mute = true })
-		r := f.Resource()
-		if r.Status != cluster.Warn {
-			t.Errorf("status %s of an engine that does not answer", r.Status)
-		}
-		contains(t, messages(r), "Cannot connect to the engine")
-		for _, a := range []instance.Action{instance.Start, instance.Stop} {
-			if err := f.Do(a); err == nil {
-				t.Errorf("%s succeeded", a)
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, engine, image, nil)
+			f.Must(instance.Start)
+			d.with(func() { d.mute = true })
+			r := f.Resource()
+			if r.Status != cluster.Warn {
+				t.Errorf("status %s of an engine that does not answer", r.Status)
 			}
-		}
-		d.with(func() { d.mute = false })
-		if r := f.Resource(); r.Status != cluster.Up {
-			t.Errorf("status %s", r.Status)
-		}
-	})
+			contains(t, messages(r), "Cannot connect to the engine")
+			for _, a := range []instance.Action{instance.Start, instance.Stop} {
+				if err := f.Do(a); err == nil {
+					t.Errorf("%s succeeded", a)
+				}
+			}
+			d.with(func() { d.mute = false })
+			if r := f.Resource(); r.Status != cluster.Up {
+				t.Errorf("status %s", r.Status)
+			}
+		})
+	}
 }
 
 func TestAnEngineThatIsNotInstalledIsNamed(t *testing.T) {
@@ -214,25 +220,28 @@ func TestAnEngineThatIsNotInstalledIsNamed(t *testing.T) {
 
 func TestTheImageIsPulledAsThePolicySays(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		for _, c := range []struct {
-			config string
-			pulls  int
-		}{
-			{"image = localhost/inside:1\n", 0},
-			{"image = docker.io/library/far:1\nrm = true\n", 1},
-			{"image = docker.io/library/far:1\nimage_pull_policy = once\nrm = true\n", 1},
-			{"image = docker.io/library/far:1\nimage_pull_policy = always\nrm = true\n", 2},
-		} {
-			f, d := fixture(t, engine, c.config, nil)
-			f.Must(instance.Start)
-			f.Must(instance.Stop)
-			f.Must(instance.Start)
-			if got := len(d.commands("pull")); got != c.pulls {
-				t.Errorf("%q: %d pulls, want %d", c.config, got, c.pulls)
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range []struct {
+				config string
+				pulls  int
+			}{
+				{"image = localhost/inside:1\n", 0},
+				{"image = docker.io/library/far:1\nrm = true\n", 1},
+				{"image = docker.io/library/far:1\nimage_pull_policy = once\nrm = true\n", 1},
+				{"image = docker.io/library/far:1\nimage_pull_policy = always\nrm = true\n", 2},
+			} {
+				f, d := fixture(t, engine, c.config, nil)
+				f.Must(instance.Start)
+				f.Must(instance.Stop)
+				f.Must(instance.Start)
+				if got := len(d.commands("pull")); got != c.pulls {
+					t.Errorf("%q: %d pulls, want %d", c.config, got, c.pulls)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestAnImageThatIsNowhereFailsTheStartAndNamesIt(t *testing.T) {
@@ -246,22 +255,39 @@ func TestAnImageThatIsNowhereFailsTheStartAndNamesIt(t *testing.T) {
 	if len(d.containers) > 0 {
 		t.Errorf("%+v", d.containers)
 	}
+
+	// A container of before is not given up for one that can not be made.
+	f, d = fixture(t, "podman", image+"rm = true\n", nil)
+	f.Must(instance.Start)
+	d.with(func() {
+		d.containers[0].status = "exited"
+		d.images = map[string]string{}
+	})
+	if err := f.Do(instance.Start); err == nil {
+		t.Error("started")
+	}
+	if len(d.containers) != 1 {
+		t.Errorf("%+v", d.containers)
+	}
 }
 
 func TestAStartThatFailsLeavesNoContainer(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		f, d := fixture(t, engine, image, nil)
-		d.runFails = errors.New("OCI runtime error: exec format error")
-		err := f.Do(instance.Start)
-		if err == nil {
-			t.Fatal("started")
-		}
-		contains(t, err.Error(), "OCI runtime error")
-		if len(d.containers) > 0 {
-			t.Errorf("%+v", d.containers)
-		}
-	})
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, engine, image, nil)
+			d.runFails = errors.New("OCI runtime error: exec format error")
+			err := f.Do(instance.Start)
+			if err == nil {
+				t.Fatal("started")
+			}
+			contains(t, err.Error(), "OCI runtime error")
+			if len(d.containers) > 0 {
+				t.Errorf("%+v", d.containers)
+			}
+		})
+	}
 }
 
 func TestAContainerThatEndsAtOnceFailsTheStart(t *testing.T) {
@@ -306,20 +332,23 @@ func TestAnUnprovisionRemovesTheContainer(t *testing.T) {
 
 func TestDifferencesWithTheConfigurationAreTold(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		f, d := fixture(t, engine, image+"command = serve\nread_only = true\n", nil)
-		f.Must(instance.Start)
-		d.with(func() {
-			d.images["localhost/inside:1"] = "0ther"
-			b := d.containers[0]
-			b.cmd, b.tty, b.privileged, b.readOnly, b.network = []string{"other"}, true, true, false, "host"
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, engine, image+"command = serve\nread_only = true\n", nil)
+			f.Must(instance.Start)
+			d.with(func() {
+				d.images["localhost/inside:1"] = "0ther"
+				b := d.containers[0]
+				b.cmd, b.tty, b.privileged, b.readOnly, b.network = []string{"other"}, true, true, false, "host"
+			})
+			r := f.Resource()
+			if r.Status != cluster.Up {
+				t.Errorf("status %s", r.Status)
+			}
+			contains(t, messages(r), "warn: image is", "warn: command is other, should be serve", "warn: tty is true", "warn: privileged is true", "warn: read_only is false", `warn: netns is "host", should be none`)
 		})
-		r := f.Resource()
-		if r.Status != cluster.Up {
-			t.Errorf("status %s", r.Status)
-		}
-		contains(t, messages(r), "warn: image is", "warn: command is other, should be serve", "warn: tty is true", "warn: privileged is true", "warn: read_only is false", `warn: netns is "host", should be none`)
-	})
+	}
 }
 
 func TestAContainerBetweenTwoStatesIsAWarning(t *testing.T) {
@@ -357,22 +386,25 @@ func TestAContainerThatDoesNotStopIsKilled(t *testing.T) {
 
 func TestAStartThatWaitsFailsWithItsContainer(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
-		f, d := fixture(t, engine, image+"detach = false\nrm = true\n", nil)
-		f.Must(instance.Start)
-		if r := f.Resource(); r.Status != cluster.NotApplicable {
-			t.Errorf("status %s", r.Status)
-		}
-		if len(d.containers) > 0 {
-			t.Errorf("rm leaves %+v", d.containers)
-		}
-		d.with(func() { d.dies = 3 })
-		err := f.Do(instance.Start)
-		if err == nil {
-			t.Fatal("its failure is not told")
-		}
-		contains(t, err.Error(), engine+" run: exit status 3")
-	})
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, engine, image+"detach = false\nrm = true\n", nil)
+			f.Must(instance.Start)
+			if r := f.Resource(); r.Status != cluster.NotApplicable {
+				t.Errorf("status %s", r.Status)
+			}
+			if len(d.containers) > 0 {
+				t.Errorf("rm leaves %+v", d.containers)
+			}
+			d.with(func() { d.dies = 3 })
+			err := f.Do(instance.Start)
+			if err == nil {
+				t.Fatal("its failure is not told")
+			}
+			contains(t, err.Error(), engine+" run: exit status 3")
+		})
+	}
 }
 
 func TestANamespaceIsJoinedByTheIdentityOfTheContainer(t *testing.T) {
@@ -441,7 +473,7 @@ func TestTheContainerIsBelowTheControlGroupOfItsResource(t *testing.T) {
 func TestTheEngineOfTypeOCI(t *testing.T) {
 	t.Parallel()
 	here := t.TempDir()
-	if err := os.WriteFile(filepath.Join(here, "docker"), []byte("#!/bin/sh\n"), 0o755); err != nil { //nolint:gosec // a command
+	if err := os.WriteFile(filepath.Join(here, "docker"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ path, set, want string }{

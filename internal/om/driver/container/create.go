@@ -153,10 +153,12 @@ func (c *container) identity() []string {
 
 // repeated are the options an engine takes several times: those of run_args add to
 // those of the keywords.
-const repeated = " env env-file label volume device sysctl dns-search "
+const repeated = "env env-file label volume device sysctl dns-search"
 
 // boolean are the options that take no value after a blank.
-const boolean = " tty detach privileged read-only interactive init rm replace "
+const boolean = "tty detach privileged read-only interactive init rm replace"
+
+func isOneOf(names, name string) bool { return slices.Contains(strings.Fields(names), name) }
 
 // long is the long name of an option of one letter.
 func long(name string) string {
@@ -187,13 +189,13 @@ func option(word string) (name string, valued, ok bool) {
 func (o *options) without(more []string) (kept, dropped []string) {
 	for i := 0; i < len(more); i++ {
 		name, valued, ok := option(more[i])
-		decided := strings.Contains(" rm replace detach name pull ", " "+name+" ")
-		if !ok || !decided && (!o.given[name] || strings.Contains(repeated, " "+name+" ")) {
+		decided := isOneOf("rm replace detach name pull", name)
+		if !ok || !decided && (!o.given[name] || isOneOf(repeated, name)) {
 			kept = append(kept, more[i])
 			continue
 		}
 		dropped = append(dropped, more[i])
-		if !valued && !strings.Contains(boolean, " "+name+" ") && i+1 < len(more) {
+		if !valued && !isOneOf(boolean, name) && i+1 < len(more) {
 			i++
 			dropped = append(dropped, more[i])
 		}
@@ -210,7 +212,7 @@ func checkRunArgs(text string) error {
 	for _, word := range args {
 		name, _, ok := option(word)
 		switch {
-		case ok && slices.Contains(strings.Fields("cgroup-parent cgroups pod pod-id-file"), name):
+		case ok && isOneOf("cgroup-parent cgroups pod pod-id-file", name):
 			return fmt.Errorf("%s: the container would not be in the control group of its resource", word)
 		case ok && name == "label" || strings.Contains(word, labelPrefix):
 			if strings.Contains(word, labelPrefix) {
@@ -223,14 +225,19 @@ func checkRunArgs(text string) error {
 	return nil
 }
 
-// create makes the container and starts it.
-func (c *container) create(ctx context.Context) error {
+// create makes the container and starts it, in place of a former one, if any.
+func (c *container) create(ctx context.Context, former *found) error {
 	n, err := c.prepare(ctx)
 	if err != nil {
 		return &resource.UntouchedError{Err: err}
 	}
 	if err := c.pull(ctx); err != nil {
 		return &resource.UntouchedError{Err: err}
+	}
+	if former != nil {
+		if err := c.remove(ctx, former); err != nil {
+			return &resource.UntouchedError{Err: err}
+		}
 	}
 	cmd := host.Cmd{}
 	if len(n.data) > 0 {

@@ -50,7 +50,7 @@ type missingError struct{ engine string }
 
 // Error says what to do.
 func (e *missingError) Error() string {
-	return fmt.Sprintf("%s is not installed on this node: install it, or give the resource another type", e.engine)
+	return e.engine + " is not installed on this node: install it, or give the resource another type"
 }
 
 // call runs the engine, at most wait when it is not zero.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
@@ -75,7 +76,7 @@ func (c *container) differences(ctx context.Context, f *found) []string {
 	}
 	flag := func(what string, is, want bool) {
 		if is != want {
-			differ(what, fmt.Sprint(is), fmt.Sprint(want))
+			differ(what, strconv.FormatBool(is), strconv.FormatBool(want))
 		}
 	}
 	list := func(what string, is, want []string) {

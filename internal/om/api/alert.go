@@ -6,10 +6,7 @@ import (
 )
 
 // AlertList lists what is wrong in a configuration.
-type AlertList struct {
-	Kind  string          `json:"kind" enum:"AlertList"`
-	Items []keyword.Alert `json:"items"`
-}
+type AlertList List[keyword.Alert]
 
 // GetObjectConfigAlerts checks the configuration of an object.
 var GetObjectConfigAlerts = Operation[ObjectName, AlertList]{

@@ -10,17 +10,10 @@ type Check struct {
 }
 
 // CheckItem is a measure of the health of a node.
-type CheckItem struct {
-	Kind string   `json:"kind" enum:"CheckItem"`
-	Meta NodeMeta `json:"meta"`
-	Data Check    `json:"data"`
-}
+type CheckItem Item[NodeMeta, Check]
 
 // CheckList is a list of [CheckItem].
-type CheckList struct {
-	Kind  string      `json:"kind" enum:"CheckList"`
-	Items []CheckItem `json:"items"`
-}
+type CheckList List[CheckItem]
 
 // GetNodeSystemCheck lists the measures of the health of a node.
 var GetNodeSystemCheck = system("Check", "check", "the measures of the health", CheckList{Kind: "CheckList", Items: []CheckItem{

@@ -33,10 +33,7 @@ type KeywordItem struct {
 }
 
 // KeywordList is a list of [KeywordItem].
-type KeywordList struct {
-	Kind  string        `json:"kind" enum:"KeywordList"`
-	Items []KeywordItem `json:"items"`
-}
+type KeywordList List[KeywordItem]
 
 // Committed is the outcome of a transaction.
 type Committed struct {
@@ -96,10 +93,7 @@ type KeywordDefinition struct {
 }
 
 // KeywordDefinitionList is a list of [KeywordDefinition].
-type KeywordDefinitionList struct {
-	Kind  string              `json:"kind" enum:"KeywordDefinitionList"`
-	Items []KeywordDefinition `json:"items"`
-}
+type KeywordDefinitionList List[KeywordDefinition]
 
 // ObjectConfigQuery asks for keywords of an object.
 type ObjectConfigQuery struct {

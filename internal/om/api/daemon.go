@@ -106,10 +106,7 @@ type Exec struct {
 }
 
 // ExecList is a list of [Exec].
-type ExecList struct {
-	Kind  string `json:"kind" enum:"ExecList"`
-	Items []Exec `json:"items"`
-}
+type ExecList List[Exec]
 
 // WaitQuery asks for one exec or orchestration, or for its end.
 type WaitQuery struct {
@@ -138,10 +135,7 @@ type Orchestration struct {
 }
 
 // OrchestrationList is a list of [Orchestration].
-type OrchestrationList struct {
-	Kind  string          `json:"kind" enum:"OrchestrationList"`
-	Items []Orchestration `json:"items"`
-}
+type OrchestrationList List[Orchestration]
 
 // GetDaemonEvents streams events.
 var GetDaemonEvents = Operation[EventQuery, EventStream]{

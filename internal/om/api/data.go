@@ -71,10 +71,7 @@ type DataKeyListItem struct {
 }
 
 // DataKeyList is a list of [DataKeyListItem].
-type DataKeyList struct {
-	Kind  string            `json:"kind" enum:"DataKeyList"`
-	Items []DataKeyListItem `json:"items"`
-}
+type DataKeyList List[DataKeyListItem]
 
 const (
 	dataPath = "/api/object/path/{namespace}/{kind}/{name}/data"

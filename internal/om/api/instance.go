@@ -18,17 +18,10 @@ type InstanceMeta struct {
 }
 
 // InstanceItem is the state of an instance.
-type InstanceItem struct {
-	Kind string           `json:"kind" enum:"InstanceItem"`
-	Meta InstanceMeta     `json:"meta"`
-	Data cluster.Instance `json:"data"`
-}
+type InstanceItem Item[InstanceMeta, cluster.Instance]
 
 // InstanceList is a list of [InstanceItem].
-type InstanceList struct {
-	Kind  string         `json:"kind" enum:"InstanceList"`
-	Items []InstanceItem `json:"items"`
-}
+type InstanceList List[InstanceItem]
 
 // ResourceQuery selects resources.
 type ResourceQuery struct {
@@ -53,17 +46,10 @@ type Resource struct {
 }
 
 // ResourceItem is the state of a resource.
-type ResourceItem struct {
-	Kind string       `json:"kind" enum:"ResourceItem"`
-	Meta ResourceMeta `json:"meta"`
-	Data Resource     `json:"data"`
-}
+type ResourceItem Item[ResourceMeta, Resource]
 
 // ResourceList is a list of [ResourceItem].
-type ResourceList struct {
-	Kind  string         `json:"kind" enum:"ResourceList"`
-	Items []ResourceItem `json:"items"`
-}
+type ResourceList List[ResourceItem]
 
 // ResourceInfoItem is one key a resource publishes about what it is made of.
 type ResourceInfoItem struct {
@@ -75,10 +61,7 @@ type ResourceInfoItem struct {
 }
 
 // ResourceInfoList is a list of [ResourceInfoItem].
-type ResourceInfoList struct {
-	Kind  string             `json:"kind" enum:"ResourceInfoList"`
-	Items []ResourceInfoItem `json:"items"`
-}
+type ResourceInfoList List[ResourceInfoItem]
 
 // Progress is what an action process says of itself.
 type Progress struct {

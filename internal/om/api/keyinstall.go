@@ -10,17 +10,10 @@ type KeyInstall struct {
 }
 
 // KeyInstallItem names the run that lays files down in an instance.
-type KeyInstallItem struct {
-	Kind string                 `json:"kind" enum:"KeyInstallItem"`
-	Meta InstanceMeta           `json:"meta"`
-	Data InstanceActionAccepted `json:"data"`
-}
+type KeyInstallItem Item[InstanceMeta, InstanceActionAccepted]
 
 // KeyInstallList is a list of [KeyInstallItem].
-type KeyInstallList struct {
-	Kind  string           `json:"kind" enum:"KeyInstallList"`
-	Items []KeyInstallItem `json:"items"`
-}
+type KeyInstallList List[KeyInstallItem]
 
 // PostInstanceActionKeyInstall lays files down again. It needs what changing a key
 // needs, which has the same effect.

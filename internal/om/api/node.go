@@ -16,17 +16,10 @@ type NodeMeta struct {
 }
 
 // NodeItem is the state of a node.
-type NodeItem struct {
-	Kind string       `json:"kind" enum:"NodeItem"`
-	Meta NodeMeta     `json:"meta"`
-	Data cluster.Node `json:"data"`
-}
+type NodeItem Item[NodeMeta, cluster.Node]
 
 // NodeList is a list of [NodeItem].
-type NodeList struct {
-	Kind  string     `json:"kind" enum:"NodeList"`
-	Items []NodeItem `json:"items"`
-}
+type NodeList List[NodeItem]
 
 // NodeLabel is a label of a node.
 type NodeLabel struct {
@@ -58,11 +51,7 @@ type DriverData struct {
 }
 
 // DriverItem is a driver of a node.
-type DriverItem struct {
-	Kind string     `json:"kind" enum:"DriverItem"`
-	Meta NodeMeta   `json:"meta"`
-	Data DriverData `json:"data"`
-}
+type DriverItem Item[NodeMeta, DriverData]
 
 // DriverList is a list of [DriverItem].
 type DriverList struct {

@@ -21,17 +21,10 @@ type ObjectMeta struct {
 }
 
 // ObjectItem is the state of an object and of its instances.
-type ObjectItem struct {
-	Kind string         `json:"kind" enum:"ObjectItem"`
-	Meta ObjectMeta     `json:"meta"`
-	Data cluster.Object `json:"data"`
-}
+type ObjectItem Item[ObjectMeta, cluster.Object]
 
 // ObjectList is a list of [ObjectItem].
-type ObjectList struct {
-	Kind  string       `json:"kind" enum:"ObjectList"`
-	Items []ObjectItem `json:"items"`
-}
+type ObjectList List[ObjectItem]
 
 // ObjectPaths are paths, sorted.
 type ObjectPaths []string

@@ -78,3 +78,17 @@ func (o Operation[In, Out]) Describe() Description {
 
 // None is the input or the output of an operation that has none.
 type None struct{}
+
+// Item is one thing of a list: what it is known by, and what is known of it. Its kind
+// is the name of the type made of it, as the document says.
+type Item[Meta, Data any] struct {
+	Kind string `json:"kind"`
+	Meta Meta   `json:"meta"`
+	Data Data   `json:"data"`
+}
+
+// List is a list of things. Its kind is the name of the type made of it.
+type List[Item any] struct {
+	Kind  string `json:"kind"`
+	Items []Item `json:"items"`
+}

@@ -29,10 +29,7 @@ type Pool struct {
 }
 
 // PoolList is a list of [Pool].
-type PoolList struct {
-	Kind  string `json:"kind" enum:"PoolList"`
-	Items []Pool `json:"items"`
-}
+type PoolList List[Pool]
 
 // PoolVolumeQuery selects the volumes of pools.
 type PoolVolumeQuery struct {
@@ -49,10 +46,7 @@ type PoolVolume struct {
 }
 
 // PoolVolumeList is a list of [PoolVolume].
-type PoolVolumeList struct {
-	Kind  string       `json:"kind" enum:"PoolVolumeList"`
-	Items []PoolVolume `json:"items"`
-}
+type PoolVolumeList List[PoolVolume]
 
 // NetworkQuery selects networks.
 type NetworkQuery struct {
@@ -71,10 +65,7 @@ type Network struct {
 }
 
 // NetworkList is a list of [Network].
-type NetworkList struct {
-	Kind  string    `json:"kind" enum:"NetworkList"`
-	Items []Network `json:"items"`
-}
+type NetworkList List[Network]
 
 // NetworkIPNetwork is the network of an address.
 type NetworkIPNetwork struct {
@@ -93,10 +84,7 @@ type NetworkIP struct {
 }
 
 // NetworkIPList is a list of [NetworkIP].
-type NetworkIPList struct {
-	Kind  string      `json:"kind" enum:"NetworkIPList"`
-	Items []NetworkIP `json:"items"`
-}
+type NetworkIPList List[NetworkIP]
 
 // noDriver is said of what can be declared and not be used yet.
 const noDriver = " The agent cannot use one yet: 501 when one is declared, naming it."

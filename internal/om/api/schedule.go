@@ -6,17 +6,10 @@ import (
 )
 
 // ScheduleItem is a job of an instance, or of a node.
-type ScheduleItem struct {
-	Kind string           `json:"kind" enum:"ScheduleItem"`
-	Meta InstanceMeta     `json:"meta"`
-	Data cluster.Schedule `json:"data"`
-}
+type ScheduleItem Item[InstanceMeta, cluster.Schedule]
 
 // ScheduleList is a list of [ScheduleItem].
-type ScheduleList struct {
-	Kind  string         `json:"kind" enum:"ScheduleList"`
-	Items []ScheduleItem `json:"items"`
-}
+type ScheduleList List[ScheduleItem]
 
 // GetNodeSchedule lists the jobs of a node.
 var GetNodeSchedule = Operation[NodeName, ScheduleList]{

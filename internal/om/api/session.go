@@ -42,10 +42,7 @@ type Process struct {
 }
 
 // ProcessList is a list of [Process].
-type ProcessList struct {
-	Kind  string    `json:"kind" enum:"ProcessList"`
-	Items []Process `json:"items"`
-}
+type ProcessList List[Process]
 
 // DeleteDaemonExecs sends a signal to what the daemon runs.
 var DeleteDaemonExecs = Operation[ExecKill, ExecList]{

@@ -12,17 +12,10 @@ type Capability struct {
 }
 
 // CapabilityItem is a capability of a node.
-type CapabilityItem struct {
-	Kind string     `json:"kind" enum:"CapabilityItem"`
-	Meta NodeMeta   `json:"meta"`
-	Data Capability `json:"data"`
-}
+type CapabilityItem Item[NodeMeta, Capability]
 
 // CapabilityList is a list of [CapabilityItem].
-type CapabilityList struct {
-	Kind  string           `json:"kind" enum:"CapabilityList"`
-	Items []CapabilityItem `json:"items"`
-}
+type CapabilityList List[CapabilityItem]
 
 // Region is a part of a disk that somebody uses.
 type Region struct {
@@ -45,17 +38,10 @@ type Disk struct {
 }
 
 // DiskItem is a disk of a node.
-type DiskItem struct {
-	Kind string   `json:"kind" enum:"DiskItem"`
-	Meta NodeMeta `json:"meta"`
-	Data Disk     `json:"data"`
-}
+type DiskItem Item[NodeMeta, Disk]
 
 // DiskList is a list of [DiskItem].
-type DiskList struct {
-	Kind  string     `json:"kind" enum:"DiskList"`
-	Items []DiskItem `json:"items"`
-}
+type DiskList List[DiskItem]
 
 // Group is a group of accounts.
 type Group struct {
@@ -64,17 +50,10 @@ type Group struct {
 }
 
 // GroupItem is a group of accounts of a node.
-type GroupItem struct {
-	Kind string   `json:"kind" enum:"GroupItem"`
-	Meta NodeMeta `json:"meta"`
-	Data Group    `json:"data"`
-}
+type GroupItem Item[NodeMeta, Group]
 
 // GroupList is a list of [GroupItem].
-type GroupList struct {
-	Kind  string      `json:"kind" enum:"GroupList"`
-	Items []GroupItem `json:"items"`
-}
+type GroupList List[GroupItem]
 
 // Hardware is a device on a bus.
 type Hardware struct {
@@ -86,17 +65,10 @@ type Hardware struct {
 }
 
 // HardwareItem is a device of a node.
-type HardwareItem struct {
-	Kind string   `json:"kind" enum:"HardwareItem"`
-	Meta NodeMeta `json:"meta"`
-	Data Hardware `json:"data"`
-}
+type HardwareItem Item[NodeMeta, Hardware]
 
 // HardwareList is a list of [HardwareItem].
-type HardwareList struct {
-	Kind  string         `json:"kind" enum:"HardwareList"`
-	Items []HardwareItem `json:"items"`
-}
+type HardwareList List[HardwareItem]
 
 // IPAddress is an address of an interface.
 type IPAddress struct {
@@ -109,11 +81,7 @@ type IPAddress struct {
 }
 
 // IPAddressItem is an address of a node.
-type IPAddressItem struct {
-	Kind string    `json:"kind" enum:"IPAddressItem"`
-	Meta NodeMeta  `json:"meta"`
-	Data IPAddress `json:"data"`
-}
+type IPAddressItem Item[NodeMeta, IPAddress]
 
 // IPAddressList is a list of [IPAddressItem].
 type IPAddressList struct {
@@ -132,17 +100,10 @@ type Package struct {
 }
 
 // PackageItem is a package of a node.
-type PackageItem struct {
-	Kind string   `json:"kind" enum:"PackageItem"`
-	Meta NodeMeta `json:"meta"`
-	Data Package  `json:"data"`
-}
+type PackageItem Item[NodeMeta, Package]
 
 // PackageList is a list of [PackageItem].
-type PackageList struct {
-	Kind  string        `json:"kind" enum:"PackageList"`
-	Items []PackageItem `json:"items"`
-}
+type PackageList List[PackageItem]
 
 // Property is a fact of the inventory of a node.
 type Property struct {
@@ -161,10 +122,7 @@ type PropertyItem struct {
 }
 
 // PropertyList is a list of [PropertyItem].
-type PropertyList struct {
-	Kind  string         `json:"kind" enum:"PropertyList"`
-	Items []PropertyItem `json:"items"`
-}
+type PropertyList List[PropertyItem]
 
 // SANPathInitiator is a port of the node on a storage network.
 type SANPathInitiator struct {
@@ -173,17 +131,10 @@ type SANPathInitiator struct {
 }
 
 // SANPathInitiatorItem is such a port of a node.
-type SANPathInitiatorItem struct {
-	Kind string           `json:"kind" enum:"SANPathInitiatorItem"`
-	Meta NodeMeta         `json:"meta"`
-	Data SANPathInitiator `json:"data"`
-}
+type SANPathInitiatorItem Item[NodeMeta, SANPathInitiator]
 
 // SANPathInitiatorList is a list of [SANPathInitiatorItem].
-type SANPathInitiatorList struct {
-	Kind  string                 `json:"kind" enum:"SANPathInitiatorList"`
-	Items []SANPathInitiatorItem `json:"items"`
-}
+type SANPathInitiatorList List[SANPathInitiatorItem]
 
 // SANPathTarget is a port of a storage array.
 type SANPathTarget struct {
@@ -198,10 +149,7 @@ type SANPath struct {
 }
 
 // SANPathList is a list of [SANPath].
-type SANPathList struct {
-	Kind  string    `json:"kind" enum:"SANPathList"`
-	Items []SANPath `json:"items"`
-}
+type SANPathList List[SANPath]
 
 // User is an account of a node.
 type User struct {
@@ -210,17 +158,10 @@ type User struct {
 }
 
 // UserItem is an account of a node.
-type UserItem struct {
-	Kind string   `json:"kind" enum:"UserItem"`
-	Meta NodeMeta `json:"meta"`
-	Data User     `json:"data"`
-}
+type UserItem Item[NodeMeta, User]
 
 // UserList is a list of [UserItem].
-type UserList struct {
-	Kind  string     `json:"kind" enum:"UserList"`
-	Items []UserItem `json:"items"`
-}
+type UserList List[UserItem]
 
 // NodeSysreport is a report of the configuration of a node.
 type NodeSysreport struct {

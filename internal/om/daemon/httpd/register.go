@@ -168,11 +168,24 @@ func (s *Server) schema(t reflect.Type) *huma.Schema {
 
 // openAPI encodes the document.
 func (s *Server) openAPI() ([]byte, error) {
+	nameKinds(s.api.OpenAPI().Components.Schemas.Map())
 	doc, err := indentJSON(s.api.OpenAPI())
 	if err != nil {
 		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
 	}
 	return doc, nil
+}
+
+// nameKinds documents the kind of the items and lists that share a declaration: it
+// is the name of their type.
+func nameKinds(schemas map[string]*huma.Schema) {
+	for name, schema := range schemas {
+		kind := schema.Properties["kind"]
+		isNamed := strings.HasSuffix(name, "Item") || strings.HasSuffix(name, "List")
+		if isNamed && kind != nil && len(kind.Enum) == 0 && len(kind.Examples) == 0 {
+			kind.Enum = []any{name}
+		}
+	}
 }
 
 // Document returns the OpenAPI document of the API.

@@ -29,14 +29,6 @@ func running(t *testing.T) (*engine.Engine, *enginetest.Server) {
 	return e, s
 }
 
-func names(list []engine.Container) []string {
-	var names []string
-	for _, c := range list {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
 func TestContainersAreFoundByTheirWholeName(t *testing.T) {
 	t.Parallel()
 	e, s := running(t)

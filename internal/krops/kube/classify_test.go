@@ -209,7 +209,7 @@ func TestD1AnswersThatAreNoFailures(t *testing.T) {
 }
 
 // late is a context whose time is over and whose timer is late, as on a busy machine.
-type late struct{ context.Context }
+type late struct{ context.Context } //nolint:containedctx // it is one
 
 func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Hour), true }
 

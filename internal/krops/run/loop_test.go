@@ -369,7 +369,7 @@ type slowly struct {
 
 func (l *slowly) Event(e run.Event) {
 	if e.Name == run.Stopping {
-		<-time.After(time.Second)
+		<-time.NewTimer(time.Second).C
 		l.heard = true
 	}
 	l.log.Event(e)

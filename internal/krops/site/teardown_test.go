@@ -44,8 +44,8 @@ type scene struct {
 	target   *server // nil when there is none
 	listing  error   // of the kind clusters
 	gone     map[plan.Fact]bool
-	removed  []string // what was removed of hosts
-	lost     []string // Clusters whose controllers were removed
+	removed  []string      // what was removed of hosts
+	lost     []string      // Clusters whose controllers were removed
 	patience time.Duration // of a wait
 
 	mu    sync.Mutex

@@ -141,7 +141,7 @@ func FuzzRender(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := install.Render(ctx, "t", text, facts())
 		if errors.Is(err, context.DeadlineExceeded) {

@@ -331,3 +331,15 @@ func TestAWorkloadClusterIsThatOfTheNamespaceOfTheConfiguration(t *testing.T) {
 	same(t, find(t, p, "delete-cluster-local-workload").Needs, []plan.Fact{"cluster/fleet/local-workload"},
 		find(t, p, "wait-cluster-local-workload").Takes, []plan.Fact{"cluster/fleet/local-workload"}, find(t, p, "delete-kind").Verdict, plan.Refused)
 }
+
+// Without the region of one cluster nothing is swept, of the others neither: that is
+// told before the controllers are gone.
+func TestARegionThatIsNotKnownIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	for _, env := range []string{"AWS_ONLY=0", "AWS_ONLY=1"} {
+		s := settings(t, config.VerbTeardown, "aws", env)
+		s.Environment.MgmtCluster = "north"
+		p := plan.Teardown(s, controlled(plan.HostKind, "default/w"))
+		same(t, p.Refusal, "it is not known what to sweep in AWS: mgmt-cluster 'north' does not end with '-management'; cannot derive its AWS region; set mgmt-region", len(p.Steps), 0)
+	}
+}

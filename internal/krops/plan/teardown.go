@@ -71,6 +71,10 @@ func refusal(s *config.Settings) string {
 	case s.AWSOnly && e.Teardown.HardwareRelease:
 		return "AWS_ONLY=1 cannot be combined with the " + e.Name + " profile\nThere is no AWS orphan sweep for operator-owned hardware"
 	}
+	if _, err := e.SweepTargets(); err != nil && !s.Local() && !e.Teardown.HardwareRelease {
+		// Nothing at all would be swept, and the controllers would be gone.
+		return "it is not known what to sweep in AWS: " + err.Error() + "; set mgmt-region"
+	}
 	return ""
 }
 
@@ -420,8 +424,7 @@ func (t *teardown) management(name string, others Fact) {
 
 // targets are the clusters to sweep, and whether the management cluster is one.
 func (t *teardown) targets() ([]config.SweepTarget, bool) {
-	// The lint has told of a region that cannot be derived.
-	targets, _ := t.Environment.SweepTargets()
+	targets, _ := t.Environment.SweepTargets() // its error is a refusal
 	return targets, slices.ContainsFunc(targets, func(t config.SweepTarget) bool { return t.Management })
 }
 

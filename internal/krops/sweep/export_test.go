@@ -13,6 +13,7 @@ func (c *Cloud) Mutate(name string) {
 		c.rules.role = strings.HasPrefix
 	case "no look at the tags of a role":
 		c.rules.foreign = func(tags, Scope) string { return "" }
+		c.rules.owns = func(t tags, _ Scope) bool { return len(t.owners()) > 0 }
 	case "no rival":
 		c.rules.rival = func(string, []string, Scope) string { return "" }
 	case "any tag of ownership":

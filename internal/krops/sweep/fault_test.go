@@ -385,6 +385,29 @@ func TestAnEmptyProfileOfAnotherIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Who shares a thing with our cluster has it still when ours is gone.
+func TestWhatIsSharedWithOursIsNotOurs(t *testing.T) {
+	t.Parallel()
+	const name = "eu-north-1-workload"
+	for _, key := range []string{"sigs.k8s.io/cluster-api-provider-aws/cluster/" + name, "kubernetes.io/cluster/" + name} {
+		shared := map[string]string{key: "shared"}
+		a := awstest.New()
+		a.AddRole(other, name+"-nodes", shared)
+		a.Add(awstest.Thing{Owner: other, Kind: "profile", ID: name + "-profile", Tags: shared})
+		a.Add(awstest.Thing{Owner: other, Region: north, Kind: "vpc", State: "available", Tags: shared})
+		a.Add(awstest.Thing{Owner: other, Region: north, Kind: "igw", Tags: shared})
+		a.Add(awstest.Thing{Owner: other, Region: north, Kind: "eip", Tags: shared})
+		a.AddRole(me, name+"-own", map[string]string{key: "owned"})
+		before := a.Dump(other)
+
+		_, errs := sweepAll(t, sweep.Open(options(a.Serve(t)), north), scopeOf(target(north, name)))
+
+		if diff := cmp.Diff(before, a.Dump(other)); diff != "" || len(errs) > 0 || len(a.Owned(me)) > 0 {
+			t.Errorf("%s: %v, left %v, another's:\n%s", key, errs, a.Owned(me), diff)
+		}
+	}
+}
+
 // An address that hangs is given up at the deadline of a call.
 func TestEveryCallHasADeadline(t *testing.T) {
 	t.Parallel()

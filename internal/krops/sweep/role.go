@@ -128,8 +128,9 @@ func (c *Cloud) claimed(ctx context.Context, client *iam.Client, s Scope, all []
 		t, ok := labels[role]
 		switch {
 		case !ok || c.rules.foreign(t, s) != "":
-		case len(t.owners()) > 0:
+		case c.rules.owns(t, s):
 			names = append(names, role)
+		case len(t.owners()) > 0: // it is only shared with ours
 		case len(failed) > 0: // who else there is is not known
 		default:
 			switch whose, doubt := c.untagged(role, others, s); {
@@ -234,7 +235,7 @@ func (c *Cloud) emptyProfiles(ctx context.Context, client *iam.Client, s Scope) 
 			case c.rules.foreign(t, s) != "":
 				continue
 			case len(t.owners()) > 0:
-				whose = true
+				whose = c.rules.owns(t, s)
 			default:
 				whose, _ = c.untagged(name, others, s)
 			}
@@ -405,10 +406,7 @@ func (c *Cloud) removeRole(ctx context.Context, client *iam.Client, name string)
 		all(listing(ctx, c, client.ListRolePolicies, func(mark *string) *iam.ListRolePoliciesInput {
 			return &iam.ListRolePoliciesInput{RoleName: &name, Marker: mark}
 		}, func(out *iam.ListRolePoliciesOutput) (names []string, truncated bool, mark *string) {
-			for _, p := range out.PolicyNames {
-				names = append(names, p)
-			}
-			return names, out.IsTruncated, out.Marker
+			return out.PolicyNames, out.IsTruncated, out.Marker
 		}), func(policy string) error {
 			_, err := call(ctx, c, client.DeleteRolePolicy, &iam.DeleteRolePolicyInput{RoleName: &name, PolicyName: &policy})
 			return err

@@ -58,17 +58,28 @@ const (
 // tags are those of a resource.
 type tags map[string]string
 
-// owners are the clusters whose ownership the tags tell, by any key, with the value.
-func (t tags) owners() map[string]string {
-	names := map[string]string{}
+// owners are the clusters that the tags speak of, by any key, each with whether one of
+// them says that it owns the resource. One that shares it does not.
+func (t tags) owners() map[string]bool {
+	names := map[string]bool{}
 	for key, value := range t {
 		for _, prefix := range []string{clusterTag, cloudTag} {
 			if name, ok := strings.CutPrefix(key, prefix); ok {
-				names[name] = value
+				names[name] = names[name] || value == owned
 			}
 		}
 	}
 	return names
+}
+
+// ofOurs tells whether a cluster of the scope owns the resource.
+func (t tags) ofOurs(s Scope) bool {
+	for name, owns := range t.owners() {
+		if owns && s.has(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // rules decide what is ours. Tests replace one to see that they would notice.
@@ -77,6 +88,8 @@ type rules struct {
 	tagged func(t tags, target config.SweepTarget) bool
 	// role tells whether the name of a role is that of a cluster.
 	role func(name, cluster string) bool
+	// owns tells whether the tags make a role or profile that of a target.
+	owns func(t tags, s Scope) bool
 	// foreign names a cluster outside the scope that has a claim on a resource.
 	foreign func(t tags, s Scope) string
 	// rival names a cluster outside the scope that the name of a role fits too.
@@ -92,6 +105,7 @@ func ours() rules {
 			rest, ok := strings.CutPrefix(name, cluster)
 			return ok && cluster != "" && (rest == "" || rest[0] == '-')
 		},
+		owns:    tags.ofOurs,
 		foreign: foreign,
 		rival:   rival,
 	}

@@ -157,10 +157,7 @@ func (c *Cloud) userPolicies(ctx context.Context, client *iam.Client, name strin
 	return all(listing(ctx, c, client.ListUserPolicies, func(mark *string) *iam.ListUserPoliciesInput {
 		return &iam.ListUserPoliciesInput{UserName: &name, Marker: mark}
 	}, func(out *iam.ListUserPoliciesOutput) (names []string, truncated bool, mark *string) {
-		for _, p := range out.PolicyNames {
-			names = append(names, p)
-		}
-		return names, out.IsTruncated, out.Marker
+		return out.PolicyNames, out.IsTruncated, out.Marker
 	}), func(policy string) error {
 		_, err := call(ctx, c, client.DeleteUserPolicy, &iam.DeleteUserPolicyInput{UserName: &name, PolicyName: &policy})
 		return err

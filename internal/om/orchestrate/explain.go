@@ -74,7 +74,11 @@ func Explain(w World) Explanation {
 		}
 		if !seen[key] {
 			seen[key] = true
-			x.Because = append(x.Because, Cause{r, change(r.ID, x.Object)})
+			cause := Cause{r, change(r.ID, x.Object)}
+			if r.ID == "not-orchestrated" && x.Avail == cluster.Up {
+				cause.Change = "orchestrate = ha for the daemon to keep it up"
+			}
+			x.Because = append(x.Because, cause)
 		}
 	}
 	if me.Status != nil {

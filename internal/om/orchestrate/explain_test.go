@@ -82,6 +82,10 @@ func TestExplanations(t *testing.T) {
 		},
 		"starting":      func(_ *world, _ *status, m *mon) { m.State = orchestrate.StateStarting },
 		"broken config": func(w *world, _ *status, _ *mon) { w.Config.Issues = []string{"app#1.start: no such key"} },
+		"up and not orchestrated": func(w *world, s *status, _ *mon) {
+			w.Config.Orchestrate, s.Avail = cluster.OrchestrateNo, cluster.Up
+			s.Resources["app#1"] = cluster.ResourceStatus{Status: cluster.Up}
+		},
 		"up": func(_ *world, s *status, _ *mon) {
 			s.Avail = cluster.Up
 			s.Resources["app#1"] = cluster.ResourceStatus{Status: cluster.Up}

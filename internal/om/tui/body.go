@@ -32,7 +32,7 @@ func (m Model) body(width int) []screen.Line {
 	case eventsPage:
 		return m.eventLines()
 	case helpPage:
-		return help()
+		return help(width)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (m Model) contextLines() []screen.Line {
 }
 
 // help explains the keys and the marks.
-func help() []screen.Line {
+func help(width int) []screen.Line {
 	lines := []screen.Line{heading("Keys")}
 	for _, k := range [][2]string{
 		{"↑ ↓  k j", "select a row, scroll a text"},
@@ -100,7 +100,13 @@ func help() []screen.Line {
 		{"^L  ^Z", "paint the screen again; suspend"},
 		{"Q  ^C", "quit"},
 	} {
-		lines = append(lines, screen.Line{{Text: fmt.Sprintf("  %s%s", k[0], strings.Repeat(" ", max(1, 22-watch.Width(k[0])))), Style: iostreams.Bold}, {Text: k[1]}})
+		for i, part := range fold(k[1], max(leastName, width-24)) {
+			key := k[0]
+			if i > 0 {
+				key = ""
+			}
+			lines = append(lines, screen.Line{{Text: fmt.Sprintf("  %s%s", key, strings.Repeat(" ", max(1, 22-watch.Width(key)))), Style: iostreams.Bold}, {Text: part}})
+		}
 	}
 	lines = append(lines, screen.Line{}, heading("Marks"))
 	rows := monitor.Legend()
@@ -116,7 +122,9 @@ func help() []screen.Line {
 		"R running · M monitored · D disabled · O optional · E encapsulated",
 		"P not provisioned, p partly, / not applicable · S standby · a digit: restarts left",
 	} {
-		lines = append(lines, plain(f))
+		for _, part := range fold(f, max(leastName, width-3)) {
+			lines = append(lines, plain(part))
+		}
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ops/holdfast/internal/cli/screen"
+	"github.com/holdfast-ops/holdfast/internal/cli/watch"
 	"github.com/holdfast-ops/holdfast/internal/om/command/grid"
 	"github.com/holdfast-ops/holdfast/internal/om/command/monitor"
 )
@@ -70,6 +71,7 @@ func (m Model) gridLines(rows [][]grid.Cell, first, at, width int) []screen.Line
 		column = max(column, 0)
 	}
 	column = min(column, len(m.nodes())-1)
+	widths[0] = min(widths[0], nameRoom(widths, fixed, column, width))
 	from := m.firstNode(widths, fixed, column, width)
 	var lines []screen.Line
 	for i, r := range rows {
@@ -101,7 +103,7 @@ func (m Model) gridLines(rows [][]grid.Cell, first, at, width int) []screen.Line
 				c = grid.Text(" ", grid.Plain)
 			}
 			if i >= first && j == 0 {
-				c = grid.Text(strings.TrimPrefix(c.String(), " "), c[0].Style)
+				c = grid.Text(shortened(strings.TrimPrefix(c.String(), " "), widths[0]-1), c[0].Style)
 			}
 			line = append(line, spans(c, here)...)
 			room := widths[j] - widthOf(c)
@@ -118,6 +120,42 @@ func (m Model) gridLines(rows [][]grid.Cell, first, at, width int) []screen.Line
 		lines = append(lines, faint("no object is left by the filter; esc drops it"))
 	}
 	return lines
+}
+
+// leastName is what is left of names on the narrowest screens.
+const leastName = 12
+
+// nameRoom is how wide the names may be: a long one hides no state.
+func nameRoom(widths []int, fixed, column, width int) int {
+	room := width - 2
+	for j, w := range widths {
+		if w > 0 && (j > 0 && j < fixed || j == fixed+max(column, 0)) {
+			room -= w + grid.Gap
+		}
+	}
+	return max(room, leastName)
+}
+
+// shortened cuts the middle out of a name that is wider than there is room: names
+// of one place begin alike, and those of one team end so.
+func shortened(name string, width int) string {
+	if watch.Width(name) <= width {
+		return name
+	}
+	var pieces []string
+	for piece := range watch.Pieces(name) {
+		pieces = append(pieces, piece)
+	}
+	room := width - 1 // for what stands for the rest
+	var head, tail string
+	for i := 0; i < len(pieces) && watch.Width(head+pieces[i]) <= room/3; i++ {
+		head += pieces[i]
+	}
+	room -= watch.Width(head)
+	for i := len(pieces) - 1; i >= 0 && watch.Width(pieces[i]+tail) <= room; i-- {
+		tail = pieces[i] + tail
+	}
+	return head + "…" + tail
 }
 
 // inSight tells whether a row of a list may be on the screen, wherever it is scrolled

@@ -398,3 +398,26 @@ func TestAPictureThatWasGivenOutIsLeftAlone(t *testing.T) {
 		t.Error("it changed")
 	}
 }
+
+// Whatever names there are, what state the objects are in is seen.
+func TestALongNameHidesNoState(t *testing.T) {
+	t.Parallel()
+	status := lab()
+	long := status.Cluster.Object["web"]
+	status.Cluster.Object["team-of-a-very-long-name/svc/one-of-its-services-名前-001"] = long
+	for _, width := range []int{40, 60, 80, 200} {
+		d := drive(t, &world{status: status}, tui.Options{Context: "lab"})
+		d.size.Width = width
+		d.tell(d.size)
+		d.tell(tui.Live(at()))
+		d.tell(tui.News(status, nil, at()))
+		for line := range strings.Lines(d.frame()) {
+			if (strings.Contains(line, "web ") || strings.Contains(line, "-001")) && !strings.Contains(line, "up!*") {
+				t.Errorf("%d columns: %s", width, line)
+			}
+		}
+		if !strings.Contains(d.frame(), "-001") {
+			t.Errorf("%d columns: the end of the name is not told:\n%s", width, d.frame())
+		}
+	}
+}

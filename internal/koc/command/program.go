@@ -197,11 +197,8 @@ func (r *invocation) group(t target, globals []Flag) error {
 
 // notOne is what the openstack client says of words that begin several commands.
 func (r *invocation) notOne(path string) string {
-	text := "'" + path + "' is not an openstack command. See 'openstack --help'.\nDid you mean one of these?"
-	for _, name := range r.entries().names(path) {
-		text += "\n  " + name
-	}
-	return text
+	return "'" + path + "' is not an openstack command. See 'openstack --help'.\nDid you mean one of these?\n  " +
+		strings.Join(r.entries().names(path), "\n  ")
 }
 
 func (r *invocation) printVersion() error {

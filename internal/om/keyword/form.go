@@ -194,8 +194,26 @@ func Account(text string) error {
 // namespace of the object that names them.
 func Sec(text string) error { return reference(text, object.KindSec) }
 
-// Vol is the rule of names of vol objects.
-func Vol(text string) error { return reference(text, object.KindVol) }
+// Secret is the rule of what holds a secret: a sec object, or one of its keys as
+// "from <sec> key <name>".
+func Secret(text string) error {
+	words := strings.Fields(text)
+	if len(words) == 4 && words[0] == "from" && words[2] == "key" {
+		return Sec(words[1])
+	}
+	if len(words) > 1 {
+		return errors.New("not the place of a secret: write a sec object as system/sec/name, or from system/sec/name key password")
+	}
+	return Sec(text)
+}
+
+// Vol is the rule of names of vol objects, whose kind may be left out.
+func Vol(text string) error {
+	if namespace, name, ok := strings.Cut(text, "/"); ok && !strings.Contains(name, "/") && reference(text, object.KindVol) != nil {
+		text = namespace + "/" + string(object.KindVol) + "/" + name
+	}
+	return reference(text, object.KindVol)
+}
 
 func reference(text string, kind object.Kind) error {
 	text = strings.TrimSpace(text)

@@ -22,6 +22,8 @@ func TestFormsTakeWhatIsOfTheFormAndNothingElse(t *testing.T) {
 		"interface": {keyword.Interface, []string{"eth0", "br-a.1"}, []string{"a b", "a/b", "..", "sixteen-letters-"}},
 		"account":   {keyword.Account, []string{"0", "www-data", "svc$", `CORP\alice`, "alice@corp"}, []string{"-1", "a:b", "a/b", "4294967296", "a b", "-x"}},
 		"sec":       {keyword.Sec, []string{"a", "./sec/a", "ns1/sec/a"}, []string{"ns1/cfg/a", "../a", "a/b/c/d", "A B"}},
+		"secret":    {keyword.Secret, []string{"system/sec/a", "from system/sec/a key password"}, []string{"from system/cfg/a key b", "from a", "ns1/cfg/a"}},
+		"vol":       {keyword.Vol, []string{"a", "templates/a", "templates/vol/a", "./vol/a"}, []string{"templates/cfg/a", "a/b/c/d", "../a"}},
 		"numbers":   {keyword.Numbers, []string{"0", "0-2,5"}, []string{"2-1", "a", "0,", "-1", "0 1"}},
 		"quota":     {keyword.Quota, []string{"50%", "50%@all", "10%@2", "100"}, []string{"x", "50%@", "-5%", "50%@0"}},
 		"amount":    {keyword.Amount, []string{"10", "250m", "800%", "100%@8"}, []string{"plenty", "50%@all", "-1"}},

@@ -21,10 +21,10 @@ func array() keyword.Section {
 	})
 	t.add("emcvnx hp3par symmetrix", func(k unread) { k.text("username", "The user of the array.") })
 	t.add("centera eva hds freenas nexenta xtremio truenas dorado hoc", func(k unread) {
-		k.text("password", "The sec object that holds the password of the user.").Check(keyword.Sec).Required().Eg("system/sec/array1")
+		k.text("password", "The sec object that holds the password of the user.").Check(keyword.Secret).Required().Eg("system/sec/array1")
 	})
 	t.add("emcvnx symmetrix", func(k unread) {
-		k.text("password", "The sec object that holds the password of the user.").Check(keyword.Sec).Eg("system/sec/array1")
+		k.text("password", "The sec object that holds the password of the user.").Check(keyword.Secret).Eg("system/sec/array1")
 	})
 	t.add("netapp ibmsvc vioserver", func(k unread) {
 		k.text("key", "The ssh key that opens the array.").Check(keyword.File).Required().Eg("/path/to/key")
@@ -92,7 +92,7 @@ func proxyArrays(t types) {
 		k.text("client_id", "The identifier of the API client.").Required()
 		k.text("key_id", "The identifier of the key of the API client.").Required()
 		k.text("issuer", "The issuer of the API client.").Required()
-		k.text("secret", "The sec object that holds the private key of the API client.").Check(keyword.Sec).Required().Eg("system/sec/array1")
+		k.text("secret", "The sec object that holds the private key of the API client.").Check(keyword.Secret).Required().Eg("system/sec/array1")
 	})
 }
 
@@ -106,7 +106,7 @@ func fabricSwitch() keyword.Section {
 		k.text("name", "The name of the switch.").Eg("sansw1.example.com")
 		k.text("method", "How the agent reaches the switch.").Default("ssh").OneOf("ssh", "telnet")
 		k.text("username", "The user of the switch.").Required().Eg("admin")
-		k.text("password", "The sec object that holds the password of the user.").Check(keyword.Sec).Eg("system/sec/switch1")
+		k.text("password", "The sec object that holds the password of the user.").Check(keyword.Secret).Eg("system/sec/switch1")
 		k.text("key", "The ssh key that opens the switch.").Check(keyword.File).Eg("/path/to/key")
 	})
 	return t.section("switch", "A switch of the storage network.", "")

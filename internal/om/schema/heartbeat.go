@@ -72,7 +72,7 @@ func (s *HeartbeatSettings) disk(k *keyword.Table) {
 func (s *HeartbeatSettings) relay(k *keyword.Table) {
 	k.String(&s.Relay, "relay", "The address of the relay, a daemon of another site.").Check(keyword.Server).Required().Eg("relay.example.com:1215")
 	k.String(&s.Username, "username", "The user of the relay.").Default("relay")
-	k.String(&s.Password, "password", "The sec object whose key password holds that of the user.").Check(keyword.Sec).Default("system/sec/relay")
+	k.String(&s.Password, "password", "The sec object whose key password holds that of the user.").Check(keyword.Secret).Default("system/sec/relay")
 	k.Bool(&s.Insecure, "insecure", "Do not verify the certificate of the relay.").Default("false")
 }
 

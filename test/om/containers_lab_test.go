@@ -22,12 +22,25 @@ const isolated = "HOLDFAST_LAB_ISOLATED"
 // their own, in which this test runs itself: nothing stays on the host.
 func TestContainers(t *testing.T) {
 	t.Parallel()
+	inEngines(t, "lab/container.txtar")
+}
+
+// TestSidecars has processes of containers call the agent.
+func TestSidecars(t *testing.T) {
+	t.Parallel()
+	inEngines(t, "lab/sidecar.txtar")
+}
+
+// inEngines runs a script with each engine, in name spaces in which the calling test
+// runs itself.
+func inEngines(t *testing.T, script string) {
+	t.Helper()
 	if dir := os.Getenv(isolated); dir != "" {
 		for _, engine := range []string{"podman", "docker"} {
 			t.Run(engine, func(t *testing.T) {
 				t.Parallel()
 				testscript.Run(t, testscript.Params{
-					Files: []string{"lab/container.txtar"},
+					Files: []string{script},
 					Setup: func(env *testscript.Env) error {
 						env.Setenv("IMAGE", filepath.Join(dir, "image.tar"))
 						env.Setenv("ENGINE", engine)
@@ -51,7 +64,7 @@ func TestContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child",
-		"lab/isolate", dir, self, "-test.run=^TestContainers$", "-test.v")
+		"lab/isolate", dir, self, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), isolated+"="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -31,6 +31,7 @@ func do(words []string) error {
 		if err := os.WriteFile(words[1], []byte(strings.Join(os.Environ(), "\n")+"\n"), 0o600); err != nil {
 			return err
 		}
+		_, _ = fmt.Print("the environment is written\nwaiting in vain\n")
 	case "fail":
 		return fmt.Errorf("told to fail")
 	case "done":
@@ -46,8 +47,10 @@ func do(words []string) error {
 			return err
 		}
 		defer func() { _ = answer.Body.Close() }()
-		_, err = io.Copy(os.Stdout, answer.Body)
-		return err
+		if _, err = io.Copy(os.Stdout, answer.Body); err != nil {
+			return err
+		}
+		_, _ = fmt.Println() // an engine may hold a line back until its end
 	}
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)

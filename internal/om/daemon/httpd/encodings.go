@@ -185,8 +185,13 @@ func entityTag[V comparable](items []encoding[V]) string {
 }
 
 // tagOf identifies an answer of this process: the tag means nothing to another.
-func tagOf(seed maphash.Seed, data []byte) string {
-	return `"` + strconv.FormatUint(maphash.Bytes(seed, data), 16) + `"`
+func tagOf(seed maphash.Seed, data ...[]byte) string {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, d := range data {
+		_, _ = h.Write(d) // never fails
+	}
+	return `"` + strconv.FormatUint(h.Sum64(), 16) + `"`
 }
 
 // toldUnchanged gives an answer its tag, and answers that nothing changed to the
@@ -204,7 +209,7 @@ func toldUnchanged(c huma.Context, tag string) bool {
 // the weak one, that RFC 9110 asks for.
 func holds(header, tag string) bool {
 	return header != "" && matchesList(header, func(word string) bool {
-		return word == "*" || strings.TrimPrefix(word, "W/") == tag
+		return word == "*" || strings.TrimPrefix(word, "W/") == strings.TrimPrefix(tag, "W/")
 	})
 }
 

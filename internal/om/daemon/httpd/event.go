@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,7 +50,7 @@ func (s *Server) getDaemonEvents(ctx context.Context, in *api.EventQuery) (body,
 		c.SetHeader("Cache-Control", "no-store")
 		c.SetStatus(status)
 		_, w := humago.Unwrap(c)
-		st := &stream{w: w, out: sse.NewWriter(w), match: match, limit: in.Limit, isRoot: reader.Grants.Has(rbac.Root)}
+		st := &stream{sender: newSender(w), match: match, limit: in.Limit, isRoot: reader.Grants.Has(rbac.Root)}
 		if in.Replay || in.Cache {
 			s.replay(st, allowed)
 		}
@@ -106,11 +105,10 @@ func (s *Server) selects(selector *object.Selector, name string, reader rbac.Cal
 
 // stream writes the events of one reader.
 type stream struct {
-	w     http.ResponseWriter
-	out   *sse.Writer
+	*sender
+
 	match func(*event.Envelope) bool
 	limit int64 // 0: none
-	sent  int64
 
 	counted int64 // of those sent, the ones the limit is about
 
@@ -125,30 +123,14 @@ func (st *stream) send(e *event.Envelope) bool {
 	if !st.match(e) {
 		return true
 	}
-	limitWrites(st.w) // a long event leaves before the flush
-	err := st.out.Event(sse.Event{ID: strconv.FormatInt(st.sent, 10), Name: e.Kind, Data: e.Data()})
-	st.sent++
+	err := st.event(e.Kind, e.Data())
 	if e.Kind != api.Resync { // it is none of those asked for
 		st.counted++
 	}
 	return err == nil && !st.full()
 }
 
-// end says why nothing more comes; the reader hears it or is gone.
-func (st *stream) end(reason string) {
-	limitWrites(st.w)
-	if st.out.Event(sse.Event{ID: strconv.FormatInt(st.sent, 10), Name: api.StreamEnd, Data: endData(reason)}) == nil {
-		_ = st.flush()
-	}
-}
-
 func (st *stream) full() bool { return st.limit > 0 && st.counted >= st.limit }
-
-// flush sends what was written. A reader that takes nothing is given up.
-func (st *stream) flush() error {
-	limitWrites(st.w)
-	return st.out.Flush()
-}
 
 // follow writes events as they come, those already waiting at once.
 func (st *stream) follow(ctx context.Context, events *bus.Subscription, access *following) {
@@ -167,7 +149,7 @@ func (st *stream) follow(ctx context.Context, events *bus.Subscription, access *
 				return
 			}
 		case <-beat.C:
-			if st.out.Comment("") != nil || st.flush() != nil {
+			if st.beat() != nil {
 				return
 			}
 		case e, ok := <-events.C():

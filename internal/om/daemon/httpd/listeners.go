@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,20 +103,15 @@ func (s *Server) postDaemonAudit(ctx context.Context, in *api.AuditQuery) (body,
 		c.SetHeader("Cache-Control", "no-store")
 		c.SetStatus(status)
 		_, w := humago.Unwrap(c)
-		listen(ctx, &stream{w: w, out: sse.NewWriter(w)}, audit)
+		listen(ctx, newSender(w), audit)
 	}, nil
 }
 
 // listen writes lines until the reader leaves, or another audit takes over.
-func listen(ctx context.Context, st *stream, audit *logs.Audit) {
+func listen(ctx context.Context, st *sender, audit *logs.Audit) {
 	beat := time.NewTicker(heartbeatPeriod)
 	defer beat.Stop()
-	write := func(kind string, data []byte) bool {
-		limitWrites(st.w)
-		err := st.out.Event(sse.Event{ID: strconv.FormatInt(st.sent, 10), Name: kind, Data: data})
-		st.sent++
-		return err == nil
-	}
+	write := func(kind string, data []byte) bool { return st.event(kind, data) == nil }
 	for st.flush() == nil {
 		var ok bool
 		select {

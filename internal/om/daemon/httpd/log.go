@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -56,7 +55,7 @@ func (s *Server) logs(ctx context.Context, in api.LogSelection, paths []string) 
 			return
 		}
 		_, w := humago.Unwrap(c)
-		st := &logStream{w: w, out: sse.NewWriter(w)}
+		st := &logStream{newSender(w)}
 		if !in.Follow {
 			_ = st.send(last) // the reader is gone
 			return
@@ -116,11 +115,7 @@ func (s *Server) followLogs(ctx context.Context, st *logStream, filter logbook.F
 }
 
 // logStream writes lines as events.
-type logStream struct {
-	w    http.ResponseWriter
-	out  *sse.Writer
-	sent int
-}
+type logStream struct{ *sender }
 
 func (st *logStream) send(lines []logbook.Line) error {
 	for _, l := range lines {
@@ -137,30 +132,4 @@ func (st *logStream) live() error {
 		return err
 	}
 	return st.flush()
-}
-
-// end says why nothing more comes; the reader hears it or is gone.
-func (st *logStream) end(reason string) {
-	if st.event(api.StreamEnd, endData(reason)) == nil {
-		_ = st.flush()
-	}
-}
-
-func (st *logStream) event(name string, data []byte) error {
-	limitWrites(st.w)
-	err := st.out.Event(sse.Event{ID: strconv.Itoa(st.sent), Name: name, Data: data})
-	st.sent++
-	return err
-}
-
-func (st *logStream) beat() error {
-	if err := st.out.Comment(""); err != nil {
-		return err
-	}
-	return st.flush()
-}
-
-func (st *logStream) flush() error {
-	limitWrites(st.w)
-	return st.out.Flush()
 }

@@ -102,6 +102,10 @@ func (s *Server) getClusterStatus(ctx context.Context, in *api.ClusterStatusQuer
 			chunks = append(chunks, []byte(separator+`"`+paths[i].String()+`":`), item.data)
 			separator = ","
 		}
+		// How many routines the daemon has is of no interest to who knows the rest.
+		if toldUnchanged(c, "W/"+tagOf(s.seed, chunks...)) {
+			return
+		}
 		chunks = append(chunks, []byte(`}},"daemon":`), local, []byte("}"))
 		writeBytes(c, status, "application/json", chunks...)
 	}, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/auth"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
-	"github.com/holdfast-ops/holdfast/internal/sse"
 )
 
 func TestAQuietStreamIsKeptAlive(t *testing.T) {
@@ -21,7 +20,7 @@ func TestAQuietStreamIsKeptAlive(t *testing.T) {
 		events := b.Subscribe("test", nil)
 		defer events.Close()
 		w := httptest.NewRecorder()
-		st := &stream{w: w, out: sse.NewWriter(w), match: func(*event.Envelope) bool { return true }}
+		st := &stream{sender: newSender(w), match: func(*event.Envelope) bool { return true }}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*heartbeatPeriod+time.Second)
 		defer cancel()
 
@@ -42,7 +41,7 @@ func TestAStreamEndsWhenTheTokenOfItsReaderExpires(t *testing.T) {
 		events := b.Subscribe("test", nil)
 		defer events.Close()
 		w := httptest.NewRecorder()
-		st := &stream{w: w, out: sse.NewWriter(w), match: func(*event.Envelope) bool { return true }}
+		st := &stream{sender: newSender(w), match: func(*event.Envelope) bool { return true }}
 		access := s.follow(ctx)
 		defer access.close()
 		began := time.Now()

@@ -80,6 +80,7 @@ func Layers() Table {
 			{"internal/om/daemon", "internal/om/daemon/...", "wires the subsystems"},
 			{"internal/om/daemon/...", "internal/om/daemon/bus", "subsystems talk through it"},
 			{"internal/om/daemon/...", "internal/om/daemon/state", "the one view of the cluster"},
+			{"internal/om/daemon/...", "internal/om/daemon/standing", "what lasts is said once"},
 			{"internal/om/daemon/monitor", "internal/om/daemon/executor", "carries out what it decides"},
 			{"internal/om/daemon/reinstall", "internal/om/daemon/executor", "an install of changed keys is a job"},
 			{"internal/om/daemon/scheduler", "internal/om/daemon/executor", "what comes due is a job"},

@@ -73,6 +73,11 @@ type (
 	Enterer interface {
 		Enter(ctx context.Context) error
 	}
+	// Printer shows the last lines of what the resource has printed, and, when it is
+	// asked to follow, those that come until ctx ends.
+	Printer interface {
+		Printed(ctx context.Context, lines int, follow bool) error
+	}
 	// Informer adds key-values to the resource info.
 	Informer interface {
 		Info(ctx context.Context) (map[string]string, error)

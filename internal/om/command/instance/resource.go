@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-ops/holdfast/internal/cli/app"
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -25,6 +26,11 @@ type Informer interface {
 // Enterer opens shells in resources.
 type Enterer interface {
 	Enter(ctx context.Context, c *verb.Call, p object.Path, rid string) error
+}
+
+// Printer shows what resources have printed.
+type Printer interface {
+	Printed(ctx context.Context, c *verb.Call, p object.Path, rid string, lines int, follow bool) error
 }
 
 // Resources returns the commands on the resources of instances.
@@ -49,6 +55,12 @@ func Resources() []verb.Verb {
 			Path: "instance enter", Also: []string{"enter", "container enter"}, Group: "actions on this node", Kinds: runs,
 			Short: "Open a shell in a resource",
 			New:   verb.Needs(func(e Enterer) verb.Runner { return &enter{enterer: e} }),
+		},
+		{
+			Path: "container logs", Aliases: []string{"log"}, Group: "query", Kinds: runs,
+			Short: "Show what a container has printed",
+			Long:  "Show the last lines a container has printed, as its engine keeps them.",
+			New:   verb.Needs(func(p Printer) verb.Runner { return &printed{printer: p} }),
 		},
 	}
 	for group := range strings.FieldsSeq(groupOrder) {
@@ -196,6 +208,35 @@ func (e *enter) Run(ctx context.Context, c *verb.Call) error {
 	}
 	for _, p := range paths {
 		if err := e.enterer.Enter(ctx, c, p, e.rid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type printed struct {
+	printer Printer
+	rid     string
+	lines   int
+	follow  bool
+}
+
+func (l *printed) Flags(f *pflag.FlagSet) {
+	f.StringVar(&l.rid, "rid", "", "the `resource`, when several print")
+	f.IntVarP(&l.lines, "lines", "n", 100, "how many `lines`, the last ones")
+	f.BoolVarP(&l.follow, "follow", "f", false, "go on with the lines that come")
+}
+
+func (l *printed) Run(ctx context.Context, c *verb.Call) error {
+	paths, err := c.Objects(ctx)
+	if err != nil {
+		return err
+	}
+	if l.lines < 0 {
+		return app.Usage("--lines %d: a number of lines is not negative", l.lines)
+	}
+	for _, p := range paths {
+		if err := l.printer.Printed(ctx, c, p, l.rid, l.lines, l.follow); err != nil {
 			return err
 		}
 	}

@@ -102,8 +102,18 @@ func (b *Backend) ResourceInfo(ctx context.Context, p object.Path, rids []string
 
 // Enter implements instance.Enterer.
 func (b *Backend) Enter(ctx context.Context, c *verb.Call, p object.Path, rid string) error {
+	return b.talker(c).Enter(ctx, p, rid)
+}
+
+// Printed implements instance.Printer.
+func (b *Backend) Printed(ctx context.Context, c *verb.Call, p object.Path, rid string, lines int, follow bool) error {
+	return b.talker(c).Printed(ctx, p, rid, lines, follow)
+}
+
+// talker is an engine whose resources talk to whoever runs the command.
+func (b *Backend) talker(c *verb.Call) *instance.Engine {
 	e := b.engine(c)
 	e.Terminal = host.Terminal{In: c.Streams.In, Out: c.Streams.Out, Err: c.Streams.Err}
 	e.TTY = c.Streams.InTTY && c.Streams.OutTTY
-	return e.Enter(ctx, p, rid)
+	return e
 }

@@ -176,31 +176,55 @@ const shell = "command -v bash >/dev/null 2>&1 && exec bash || exec sh"
 
 // Enter implements [resource.Enterer].
 func (c *container) Enter(ctx context.Context) error {
+	f, err := c.there(ctx)
+	if err != nil {
+		return err
+	}
+	if f.phase() != runs {
+		return fmt.Errorf("the container %s is %s: start the resource first", c.fullName(), f.State.Status)
+	}
+	argv := []string{"exec", "--interactive"}
+	if c.env.TTY {
+		argv = append(argv, "--tty")
+	}
+	return c.foreground(ctx, append(argv, f.ID, "sh", "-c", shell)...)
+}
+
+// Printed implements [resource.Printer].
+func (c *container) Printed(ctx context.Context, lines int, follow bool) error {
+	f, err := c.there(ctx)
+	if err != nil {
+		return err
+	}
+	return c.foreground(ctx, "logs", "--tail", strconv.Itoa(lines), "--follow="+strconv.FormatBool(follow), f.ID)
+}
+
+// there is the container of the resource, for somebody to look at.
+func (c *container) there(ctx context.Context) (*found, error) {
 	if c.env.Terminal.In == nil {
-		return errors.New("there is nobody to talk to: enter a container from a terminal of the node")
+		return nil, errors.New("there is nobody to talk to: this is for the command line of the node")
 	}
 	f, err := c.find(ctx)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case f == nil:
-		return fmt.Errorf("there is no container %s: start the resource first", c.fullName())
+		return nil, fmt.Errorf("there is no container %s: start the resource first", c.fullName())
 	case !c.owns(f):
-		return c.foreign()
-	case f.phase() != runs:
-		return fmt.Errorf("the container %s is %s: start the resource first", c.fullName(), f.State.Status)
+		return nil, c.foreign()
 	}
+	return f, nil
+}
+
+// foreground runs the engine on the terminal of whoever asked.
+func (c *container) foreground(ctx context.Context, argv ...string) error {
 	engine, err := c.engine()
 	if err != nil {
 		return err
 	}
-	argv := []string{engine, "exec", "--interactive"}
-	if c.env.TTY {
-		argv = append(argv, "--tty")
-	}
-	err = host.Foreground(ctx, host.Cmd{Argv: append(argv, f.ID, "sh", "-c", shell), Env: c.env.Vars, Dir: "/"}, c.env.Terminal)
+	err = host.Foreground(ctx, host.Cmd{Argv: append([]string{engine}, argv...), Env: c.env.Vars, Dir: "/"}, c.env.Terminal)
 	if exit, ok := errors.AsType[*host.ExitError](err); ok {
-		exit.Argv = argv[:2]
+		exit.Argv = []string{engine, argv[0]}
 	}
 	return err
 }
@@ -225,6 +249,7 @@ var (
 	_ resource.Stopper       = (*container)(nil)
 	_ resource.Unprovisioner = (*container)(nil)
 	_ resource.Enterer       = (*container)(nil)
+	_ resource.Printer       = (*container)(nil)
 	_ resource.Signaler      = (*container)(nil)
 	_ resource.Informer      = (*container)(nil)
 )

@@ -235,7 +235,7 @@ func reference(text string, kind object.Kind) error {
 }
 
 // cpus is a list of numbers and ranges, as control groups have them.
-var cpus = regexp.MustCompile(`^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$`)
+var cpus = regexp.MustCompile(`^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$`)
 
 // Numbers is the rule of sets of processors, or of memory nodes.
 func Numbers(text string) error {
@@ -259,12 +259,15 @@ func Numbers(text string) error {
 }
 
 // quota is a share of the processors.
-var quota = regexp.MustCompile(`^[0-9]{1,9}%?(@([0-9]{1,5}|all))?$`)
+var quota = regexp.MustCompile(`^[0-9]+%?(@([0-9]+|all))?$`)
+
+// longestQuota keeps the numbers of a quota readable.
+const longestQuota = 16
 
 // Quota is the rule of shares of the processors.
 func Quota(text string) error {
 	text = strings.TrimSpace(text)
-	if text == "" || quota.MatchString(text) && !strings.HasSuffix(text, "@0") {
+	if text == "" || len(text) <= longestQuota && quota.MatchString(text) && !strings.HasSuffix(text, "@0") {
 		return nil
 	}
 	return errors.New("not a share of processors: write a percentage of one as 50%, of several as 50%@2, of all as 50%@all")

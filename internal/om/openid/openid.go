@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -216,17 +217,11 @@ type answer struct {
 // seconds is a number of them. Some providers write it as a text.
 type seconds int64
 
-// UnmarshalJSON implements [json.Unmarshaler].
+// UnmarshalJSON implements [json.Unmarshaler]. What is no number says nothing.
 func (s *seconds) UnmarshalJSON(data []byte) error {
-	var n json.Number
-	if err := json.Unmarshal([]byte(strings.Trim(string(data), `"`)), &n); err != nil || n == "" {
-		return nil // not said
+	if n, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64); err == nil && n >= 0 && n <= 1<<31 {
+		*s = seconds(n)
 	}
-	f, err := n.Float64()
-	if err != nil || f < 0 || f > 1<<31 {
-		return nil
-	}
-	*s = seconds(f)
 	return nil
 }
 

@@ -80,6 +80,11 @@ func (m *tmux) wait(what string, shown func(screen string) bool) string {
 // modes are the settings of the terminal while a command that ended left it.
 func (m *tmux) modes() string {
 	m.Helper()
+	// What is typed before the shell asks for it may be dropped with the modes of the command.
+	m.wait("the prompt", func(screen string) bool {
+		screen = strings.TrimSpace(screen)
+		return screen[strings.LastIndex(screen, "\n")+1:] == "prompt>"
+	})
 	m.keys("clear; echo modes=$(stty -g)", "Enter")
 	screen := m.wait("the modes", func(screen string) bool { return strings.HasPrefix(screen, "modes=") })
 	first, _, _ := strings.Cut(screen, "\n")

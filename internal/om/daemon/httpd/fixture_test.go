@@ -140,7 +140,7 @@ func (f *fixture) remote(t *testing.T, grants string) *client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, _, err := f.tokens.Issue("usr1", parsed, time.Minute, time.Now())
+	token, _, err := f.tokens.Issue("usr1", parsed, time.Hour, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

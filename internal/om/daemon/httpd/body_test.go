@@ -211,7 +211,7 @@ func TestABodyThatBreaksIsAWrongRequest(t *testing.T) {
 		{"PATCH", object + "/config", "application/x-www-form-urlencoded"},
 		{"PUT", "/api/node/name/" + node2 + "/config/file", "application/octet-stream"}, // passed on
 	} {
-		conn, err := tls.Dial("tcp", f.address, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}) //nolint:gosec // whose it is does not matter
+		conn, err := (&tls.Dialer{Config: f.transport().TLSClientConfig}).DialContext(t.Context(), "tcp", f.address)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package httpd_test
 import (
 	"bytes"
 	"encoding/json"
-
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,8 +21,9 @@ import (
 const canary = "hunter2"
 
 // direct asks the handler, without a connection.
-func (f *fixture) direct(method, target, content, token, body string) answer {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
+func (f *fixture) direct(t *testing.T, method, target, content, token, body string) answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	if content != "" {
 		r.Header.Set("Content-Type", content)
@@ -86,7 +86,7 @@ func TestWhatIsWrongWithABodyIsSaidWithoutIt(t *testing.T) {
 		if d.ID == api.PatchObjectData.ID {
 			kind = "sec"
 		}
-		got := f.direct(d.Method, target(d, kind, "web1"), content, token, body)
+		got := f.direct(t, d.Method, target(d, kind, "web1"), content, token, body)
 		var problem api.Problem
 		if err := json.Unmarshal([]byte(got.Body), &problem); err != nil || got.Status != want || problem.Status != want {
 			t.Errorf("%s of %s: status %d, want %d: %s", d.ID, body, got.Status, want, got.Body)
@@ -134,7 +134,7 @@ func TestARefusedBodyIsToldItsPlace(t *testing.T) {
 		`[{"action":"add","name":"a","string":1}]`:                                               "body[0].string: expected string",
 		`[{"action":"add","name":"a","string":"1"},{"action":"add","name":"b","bytes":"aGk=!"}]`: "body: no base64 at [1].bytes, byte 4",
 	} {
-		got := f.direct(d.Method, target(d, "sec", "web1"), "application/json", token, body)
+		got := f.direct(t, d.Method, target(d, "sec", "web1"), "application/json", token, body)
 		var problem api.Problem
 		decode(t, got.Body, &problem)
 		if got.Status != http.StatusBadRequest || problem.Detail != want {
@@ -187,7 +187,7 @@ func TestRefusalsNameWhatTheCallerAskedFor(t *testing.T) {
 				if strings.Contains(request, "?") {
 					separator = "&"
 				}
-				got := f.direct(d.Method, request+separator+"nosuch=1", "application/json", token, body)
+				got := f.direct(t, d.Method, request+separator+"nosuch=1", "application/json", token, body)
 				if got.Status < http.StatusBadRequest {
 					t.Errorf("%s: status %d", d.ID, got.Status)
 				}

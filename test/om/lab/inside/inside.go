@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,18 +33,24 @@ func do(words []string) error {
 		if err := os.WriteFile(words[1], []byte(strings.Join(os.Environ(), "\n")+"\n"), 0o600); err != nil {
 			return err
 		}
-		_, _ = fmt.Print("the environment is written\nwaiting in vain\n")
+		_, _ = os.Stdout.WriteString("the environment is written\nwaiting in vain\n")
 	case "fail":
-		return fmt.Errorf("told to fail")
+		return errors.New("told to fail")
 	case "done":
-		_, err := fmt.Println("done, and no more")
+		_, err := os.Stdout.WriteString("done, and no more\n")
 		return err
 	case "sh": // a shell that echoes what it is given
 		_, err := io.Copy(os.Stdout, os.Stdin)
 		return err
 	case "ask": // asks a server on a unix socket
-		client := http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", words[1]) }}}
-		answer, err := client.Get("http://localhost" + words[2])
+		client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", words[1])
+		}}}
+		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost"+words[2], http.NoBody)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
 		if err != nil {
 			return err
 		}
@@ -50,7 +58,7 @@ func do(words []string) error {
 		if _, err = io.Copy(os.Stdout, answer.Body); err != nil {
 			return err
 		}
-		_, _ = fmt.Println() // an engine may hold a line back until its end
+		_, _ = os.Stdout.WriteString("\n") // an engine may hold a line back until its end
 	}
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)

@@ -134,7 +134,7 @@ func (r *returned) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	text := "The login goes on in the terminal. You may close this page.\n"
 	if came.err != nil {
-		text = "The login ended: " + came.err.Error() + "\n"
+		text = "The login ended, the terminal says why. You may close this page.\n" // not in words that came with the request
 	}
 	_, _ = w.Write([]byte(text))
 	select {

@@ -24,23 +24,30 @@ func (e *wordError) Unwrap() error { return e.err }
 
 // located says what the decoder means, and where it is. at is how far it read.
 func located(data []byte, err error, at int64) error {
-	var reason string
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		reason, at = "the file ends before its last brace", int64(len(bytes.TrimSpace(data)))
-	} else if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		reason, at = err.Error(), syntax.Offset-1
-	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		reason, at = fmt.Sprintf("%s is %s, where %s goes", kind.Field, article(kind.Value), wanted(kind.Type)), kind.Offset-1
-	} else if word, ok := errors.AsType[*wordError](err); ok {
-		reason, at = err.Error(), whereIs(data, word.word, at)
-	} else {
-		reason = strings.TrimPrefix(err.Error(), "json: ")
-		if field, ok := strings.CutPrefix(reason, "unknown field "); ok {
-			at = whereIs(data, strings.Trim(field, `"`), at)
-		}
-	}
+	reason, at := meant(data, err, at)
 	line, column := position(data, at)
 	return fmt.Errorf("line %d, column %d: %s", line, column, reason)
+}
+
+// meant is an error of the decoder in plain words, and where in the file it is.
+func meant(data []byte, err error, at int64) (string, int64) {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the file ends before its last brace", int64(len(bytes.TrimSpace(data)))
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return err.Error(), syntax.Offset - 1
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%s is %s, where %s goes", kind.Field, article(kind.Value), wanted(kind.Type)), kind.Offset - 1
+	}
+	if word, ok := errors.AsType[*wordError](err); ok {
+		return err.Error(), whereIs(data, word.word, at)
+	}
+	reason := strings.TrimPrefix(err.Error(), "json: ")
+	if field, ok := strings.CutPrefix(reason, "unknown field "); ok {
+		at = whereIs(data, strings.Trim(field, `"`), at)
+	}
+	return reason, at
 }
 
 // whereIs is where a text is in a file of JSON, else otherwise.

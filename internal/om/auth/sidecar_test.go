@@ -127,7 +127,8 @@ func TestLookingAtLessIsFoundOut(t *testing.T) {
 	} {
 		found := false
 		for _, groups := range [][]string{
-			{groupOf("root", "container#root"), "/user.slice"}, {"/user.slice", groupOf("root", "container#root")},
+			{groupOf("root", "container#root"), "/user.slice"},
+			{"/user.slice", groupOf("root", "container#root")},
 			{groupOf("root", "container#plain"), groupOf("root", "container#root")},
 		} {
 			_, right := accounts.Verify(t.Context(), auth.Caller{UID: 1000, Groups: groups}, now())

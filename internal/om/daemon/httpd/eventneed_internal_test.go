@@ -14,17 +14,49 @@ import (
 // everyEvent is one of each kind.
 func everyEvent() []event.Event {
 	return []event.Event{
-		event.ClusterConfigUpdated{}, event.ClusterStatusUpdated{}, event.ConfigFileRemoved{}, event.ConfigFileUpdated{},
-		event.DaemonListenerUpdated{}, event.DaemonStatusUpdated{}, event.Exec{}, event.ExecFailed{}, event.ExecSuccess{},
-		event.FileInstalled{}, event.InstanceConfigDeleted{}, event.InstanceConfigUpdated{}, event.InstanceFrozenFileRemoved{},
-		event.InstanceFrozenFileUpdated{}, event.InstanceMonitorAction{}, event.InstanceMonitorDeleted{}, event.InstanceMonitorUpdated{},
-		event.InstanceStatusDeleted{}, event.InstanceStatusPost{}, event.InstanceStatusUpdated{}, event.InstanceStoppedFileRemoved{},
-		event.InstanceStoppedFileUpdated{}, event.NodeConfigUpdated{}, event.NodeFrozen{}, event.NodeFrozenFileRemoved{},
-		event.NodeFrozenFileUpdated{}, event.NodeMonitorUpdated{}, event.NodeStatsUpdated{}, event.NodeStatusUpdated{},
-		event.ObjectCreated{}, event.ObjectDeleted{}, event.ObjectOrchestrationAccepted{}, event.ObjectOrchestrationEnd{},
-		event.ObjectOrchestrationRefused{}, event.ObjectStatusDeleted{}, event.ObjectStatusDone{}, event.ObjectStatusUpdated{},
-		event.ProgressInstanceMonitor{}, event.RunFileRemoved{}, event.RunFileUpdated{}, event.SetInstanceMonitor{},
-		event.SetInstanceMonitorRefused{}, event.SetNodeMonitor{},
+		event.ClusterConfigUpdated{},
+		event.ClusterStatusUpdated{},
+		event.ConfigFileRemoved{},
+		event.ConfigFileUpdated{},
+		event.DaemonListenerUpdated{},
+		event.DaemonStatusUpdated{},
+		event.Exec{},
+		event.ExecFailed{},
+		event.ExecSuccess{},
+		event.FileInstalled{},
+		event.InstanceConfigDeleted{},
+		event.InstanceConfigUpdated{},
+		event.InstanceFrozenFileRemoved{},
+		event.InstanceFrozenFileUpdated{},
+		event.InstanceMonitorAction{},
+		event.InstanceMonitorDeleted{},
+		event.InstanceMonitorUpdated{},
+		event.InstanceStatusDeleted{},
+		event.InstanceStatusPost{},
+		event.InstanceStatusUpdated{},
+		event.InstanceStoppedFileRemoved{},
+		event.InstanceStoppedFileUpdated{},
+		event.NodeConfigUpdated{},
+		event.NodeFrozen{},
+		event.NodeFrozenFileRemoved{},
+		event.NodeFrozenFileUpdated{},
+		event.NodeMonitorUpdated{},
+		event.NodeStatsUpdated{},
+		event.NodeStatusUpdated{},
+		event.ObjectCreated{},
+		event.ObjectDeleted{},
+		event.ObjectOrchestrationAccepted{},
+		event.ObjectOrchestrationEnd{},
+		event.ObjectOrchestrationRefused{},
+		event.ObjectStatusDeleted{},
+		event.ObjectStatusDone{},
+		event.ObjectStatusUpdated{},
+		event.ProgressInstanceMonitor{},
+		event.RunFileRemoved{},
+		event.RunFileUpdated{},
+		event.SetInstanceMonitor{},
+		event.SetInstanceMonitorRefused{},
+		event.SetNodeMonitor{},
 	}
 }
 
@@ -38,7 +70,7 @@ func published(e event.Event, namespace string) (envelope *event.Envelope, about
 	if aboutObject {
 		field.Set(reflect.ValueOf(object.Path{Namespace: namespace, Kind: object.KindSvc, Name: "web"}))
 	}
-	made, _ := v.Interface().(event.Event)
+	made, _ := reflect.TypeAssert[event.Event](v)
 	return event.New(made, time.Time{}, 1), aboutObject
 }
 

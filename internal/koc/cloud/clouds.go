@@ -91,11 +91,7 @@ func (s *settings) check() error {
 	}
 	for _, v := range s.sorted() {
 		if v.many {
-			remedy := "give one"
-			if v.Name == "region_name" {
-				remedy = "give one, or make it regions, of which --os-region-name chooses one and the first is the default"
-			}
-			bad = append(bad, fmt.Sprintf("%s has several values: %s", v.origin(v.Name), remedy))
+			bad = append(bad, v.origin(v.Name)+" has several values: give one")
 		}
 	}
 	if len(bad) == 0 {
@@ -142,7 +138,9 @@ func (c *Cloud) named(ctx context.Context, s *settings, f *files, name, chosen s
 // inRegion chooses one of the regions of an entry, the first by default.
 func inRegion(entry section, wanted string) (section, error) {
 	regions, _ := entry["regions"].([]any)
-	if wanted == "" {
+	if several := severalNames(entry["region_name"]); len(several) > 0 && len(regions) == 0 {
+		regions = several
+	} else if wanted == "" {
 		wanted = entry.string("region_name")
 	}
 	var names []string
@@ -162,6 +160,26 @@ func inRegion(entry section, wanted string) (section, error) {
 		return nil, fmt.Errorf("region %q is none of its regions %s", wanted, strings.Join(names, ", "))
 	}
 	return entry, nil
+}
+
+// severalNames are those of a region_name that has more than one, as a list or with
+// commas between: the older way to write regions.
+func severalNames(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		if len(v) > 1 {
+			return v
+		}
+	case string:
+		if strings.Contains(v, ",") {
+			var names []any
+			for name := range strings.SplitSeq(v, ",") {
+				names = append(names, strings.TrimSpace(name))
+			}
+			return names
+		}
+	}
+	return nil
 }
 
 // section adds the settings of an entry.

@@ -57,6 +57,7 @@ clouds:
     block_storage_endpoint_override: http://cloud.test/v3/%(project_id)s
   alone: {region_name: [r1], auth: {auth_url: [http://a], auth_methods: [v3password, v3totp]}}
   listed: {region_name: [r1, r2]}
+  commas: {region_name: "r1, r2"}
   many:
     auth: *auth
     regions:
@@ -97,7 +98,10 @@ func TestANamedCloud(t *testing.T) {
 		{"yields to a version of the environment", map[string]string{"OS_CLOUD": "one", "OS_COMPUTE_API_VERSION": "2.53"}, nil, map[string]string{"compute_api_version": "2.53"}},
 		{"yields to the certificate check of the environment", map[string]string{"OS_CLOUD": "two", "OS_INSECURE": "false"}, nil, map[string]string{"insecure": "false"}},
 		{"may have lists of one", map[string]string{"OS_CLOUD": "alone"}, nil, map[string]string{"region_name": "r1", "auth_url": "http://a", "auth_methods": `["v3password","v3totp"]`}},
-		{"has a list that nothing needs", map[string]string{"OS_CLOUD": "listed"}, []string{"region_name", "r7"}, map[string]string{"region_name": "r7"}},
+		{"is used in the first of its listed regions", map[string]string{"OS_CLOUD": "listed"}, nil, map[string]string{"region_name": "r1"}},
+		{"is used in one of its listed regions", map[string]string{"OS_CLOUD": "listed"}, []string{"region_name", "r2"}, map[string]string{"region_name": "r2"}},
+		{"has regions with commas between", map[string]string{"OS_CLOUD": "commas"}, nil, map[string]string{"region_name": "r1"}},
+		{"is used in one of those between commas", map[string]string{"OS_CLOUD": "commas"}, []string{"region_name", "r2"}, map[string]string{"region_name": "r2"}},
 		{"is used in its first region", map[string]string{"OS_CLOUD": "many"}, nil, map[string]string{"region_name": "east", "project_name": "eastern", "network_endpoint_override": "http://east.test"}},
 		{"is used in a region of its own", map[string]string{"OS_CLOUD": "many"}, []string{"region_name", "west"}, map[string]string{"region_name": "west", "project_name": "demo", "network_endpoint_override": ""}},
 		{"builds on a profile", map[string]string{"OS_CLOUD": "vendored"}, nil, map[string]string{"auth_url": "http://acme.test", "username": "carl", "region_name": "r1"}},
@@ -130,12 +134,13 @@ func TestACloudThatIsAmiss(t *testing.T) {
 		set   []string
 		want  []string
 	}{
-		{"unknown", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "thr"}, nil, []string{`OS_CLOUD: there is no cloud "thr" in`, "clouds.yaml: it has alone, broken, listed, many, one, two, vendored"}},
+		{"unknown", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "thr"}, nil, []string{`OS_CLOUD: there is no cloud "thr" in`, "clouds.yaml: it has alone, broken, commas, listed, many, one, two, vendored"}},
 		{"without a file", nil, map[string]string{"OS_CLOUD": "one"}, nil, []string{`cloud "one"`, "there is no clouds.yaml: looked for clouds.yaml,"}},
 		{"with a file that is elsewhere", nil, map[string]string{"OS_CLOUD": "one", "OS_CLIENT_CONFIG_FILE": "HOME/gone.yaml"}, nil, []string{"OS_CLIENT_CONFIG_FILE", "gone.yaml"}},
 		{"no mapping", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "broken"}, nil, []string{`cloud "broken"`, "no mapping"}},
 		{"no YAML", map[string]string{where + "clouds.yaml": "clouds: [\n"}, map[string]string{"OS_CLOUD": "one"}, nil, []string{"clouds.yaml: yaml:", "line"}},
-		{"with several regions where one belongs", map[string]string{where + "clouds.yaml": "clouds: {a: {region_name: [r1, r2], auth: {auth_url: [http://a, http://b], password: '[x]'}}}"}, map[string]string{"OS_CLOUD": "a"}, nil, []string{"auth.auth_url has several values: give one", "region_name has several values: give one, or make it regions"}},
+		{"with several addresses where one belongs", map[string]string{where + "clouds.yaml": "clouds: {a: {interface: [public, admin], auth: {auth_url: [http://a, http://b], password: '[x]'}}}"}, map[string]string{"OS_CLOUD": "a"}, nil, []string{"auth.auth_url has several values: give one", "interface has several values: give one"}},
+		{"in a region that is not in its list", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "listed"}, []string{"region_name", "r7"}, []string{`region "r7" is none of its regions r1, r2`}},
 		{"in a region it does not have", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "many"}, []string{"region_name", "north"}, []string{`region "north" is none of its regions east, west`}},
 		{"without its profile", map[string]string{where + "clouds.yaml": clouds}, map[string]string{"OS_CLOUD": "vendored"}, nil, []string{`profile "acme"`, "clouds-public.yaml"}},
 		{"neither verified nor not", map[string]string{where + "clouds.yaml": "clouds: {a: {verify: perhaps}}"}, nil, nil, []string{"cloud a in", `clouds.yaml: verify="perhaps"`}},

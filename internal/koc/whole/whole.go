@@ -4,6 +4,7 @@
 package whole
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -43,9 +44,8 @@ func Create(path string, mode fs.FileMode, replace bool) (*File, error) {
 	if f.direct = err == nil && !info.Mode().IsRegular(); f.direct {
 		f.file, err = os.OpenFile(f.path, os.O_WRONLY, 0)
 	} else if f.file, err = nameless(filepath.Dir(f.path), mode); err != nil {
-		if f.file, err = os.CreateTemp(filepath.Dir(f.path), ".koc-*"); err == nil {
+		if f.file, err = named(filepath.Dir(f.path), mode); err == nil {
 			f.temp = f.file.Name()
-			_ = f.file.Chmod(mode) // CreateTemp made it as private as can be
 		}
 	}
 	if bad, ok := errors.AsType[*fs.PathError](err); ok {
@@ -55,6 +55,17 @@ func Create(path string, mode fs.FileMode, replace bool) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// named opens a new file with a name for the time being. The umask holds for its
+// mode, as it does for a file without a name.
+func named(dir string, mode fs.FileMode) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(filepath.Join(dir, ".koc-"+rand.Text()), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode.Perm())
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
 }
 
 // Write implements [io.Writer].

@@ -84,6 +84,31 @@ func TestWhatIsDiscardedIsGone(t *testing.T) {
 	}
 }
 
+func TestTheUmaskHoldsWhereFilesMustHaveNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	usual := filepath.Join(dir, "usual")
+	if err := os.WriteFile(usual, nil, 0o666); err != nil { //nolint:gosec // it is what the umask takes away that is looked at
+		t.Fatal(err)
+	}
+	f, err := whole.Named(dir, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+
+	want, err := os.Stat(usual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := f.Stat(); err != nil || info.Mode() != want.Mode() {
+		t.Errorf("%v %v, want %v", info, err, want.Mode())
+	}
+	if name := filepath.Base(f.Name()); !strings.HasPrefix(name, ".koc-") {
+		t.Error(name)
+	}
+}
+
 func TestAFileThatIsThereIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -182,6 +182,22 @@ provider-manifests = []
 	}
 }
 
+func TestAMoveFallbackMayBeOfTheCoreGroup(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/checked-in.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parse(strings.Replace(string(text), `"awsclustercontrolleridentities.infrastructure.cluster.x-k8s.io"`, `"secrets"`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if found := f.Lint(repository(checkedIn(t))); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
 func TestTheReferencePagesAreWhatTheDeclarationsSay(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

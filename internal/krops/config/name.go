@@ -18,6 +18,8 @@ type naming struct {
 const (
 	label     = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
 	subdomain = label + `(?:\.` + label + `)*`
+	// core are the resources that have no group.
+	core = `secrets|configmaps|namespaces|serviceaccounts|services|endpoints|pods|nodes|persistentvolumes|persistentvolumeclaims|limitranges|resourcequotas|replicationcontrollers|podtemplates`
 )
 
 // namings are what Kubernetes, engines, Git, Helm and AWS take.
@@ -46,7 +48,7 @@ func taken() namings {
 		environment: like(`[a-zA-Z0-9][a-zA-Z0-9_.-]*`, 1, 200, plain),
 		version:     like(`v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?`, 5, 256, "a whole version like 1.2.3"),
 		branch:      like(`[^\x00-\x20\x7f~^:?*\[\\]+`, 1, 250, "no spaces, none of ~ ^ : ? * [ \\"),
-		resource:    like(label+`\.`+subdomain, 3, 253, "the plural name, a dot, the group"),
+		resource:    like(core+`|`+label+`\.`+subdomain, 3, 253, "the plural name, a dot, the group"),
 		any:         like(`[a-z0-9](?:[a-z0-9.:-]*[a-z0-9])?`, 1, 253, subdomains),
 
 		region:   like(`[a-z]+(?:-[a-z]+)+-[0-9]+`, 1, 63, "like eu-north-1"),

@@ -345,6 +345,30 @@ func TestWhatAnotherClusterLivesInIsLeftAlone(t *testing.T) {
 	}
 }
 
+// A VPC that clusters of this environment share goes, by whatever names their tags
+// have them: no other has a claim on it.
+func TestTheTagsOfOurOwnClustersAreNoClaimOfAnother(t *testing.T) {
+	t.Parallel()
+	a := awstest.New()
+	a.AddCluster(awstest.Cluster{Owner: me, Region: north, Name: "eu-north-1-management", Rich: true, Idle: true})
+	for _, name := range a.Owned(me) {
+		if part := strings.Split(name, "|"); part[1] == "subnet" || part[1] == "sg" {
+			tags := a.Thing(part[1], part[2]).Tags
+			for _, key := range []string{"eu-north-1-management", "default_eu-north-1-management-control-plane", "eu-north-1-workload", "default_eu-north-1-workload-control-plane"} {
+				tags["kubernetes.io/cluster/"+key] = "shared"
+			}
+		}
+	}
+	scope := scopeOf(target(north, "eu-north-1-workload"), target(north, "eu-north-1-management"))
+
+	err := sweep.Open(options(a.Serve(t)), north).Sweep(t.Context(), sweep.VPCs, scope, &notes{})
+
+	left := strings.Join(a.Owned(me), " ")
+	if err != nil || strings.Contains(left, "|vpc|") || strings.Contains(left, "|subnet|") || strings.Contains(left, "|sg|") {
+		t.Errorf("%v, left %s", err, left)
+	}
+}
+
 // The rest of a listing that says it goes on, and not where, is not absent.
 func TestAListingThatBreaksOffIsNoShortOne(t *testing.T) {
 	t.Parallel()

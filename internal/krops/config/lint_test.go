@@ -198,6 +198,25 @@ func TestAMoveFallbackMayBeOfTheCoreGroup(t *testing.T) {
 	}
 }
 
+func TestSecretsThatNothingMakesMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../examples/site-local/bootstrap.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parse(strings.NewReplacer(`"flux-github-pat"`, `"(none)"`, `"sops-age"`, `"(none)"`).Replace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if found := f.Lint(os.DirFS("../../../examples/site-local")); len(found) > 0 {
+		t.Error(found)
+	}
+	if _, err := f.Resolve(boot, "local-host", variables("HOME=/home/op")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheReferencePagesAreWhatTheDeclarationsSay(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -100,10 +100,13 @@ func (l *linter) shared() {
 	}
 	l.name(at.child("flux-namespace"), n.namespace, "the name of the namespace", b.FluxNamespace)
 	l.name(at.child("mgmt-namespace"), n.namespace, "the name of the namespace", b.MgmtNamespace)
-	l.name(at.child("github-pat-secret"), n.object, "the name of the Secret", b.GithubPATSecret)
-	l.name(at.child("sops-age-secret"), n.object, "the name of the Secret", b.SopsAgeSecret)
-	if b.GithubPATSecret != "" && b.GithubPATSecret == b.SopsAgeSecret {
-		l.problem(at.child("sops-age-secret"), "bootstrap.sops-age-secret is the same Secret as github-pat-secret: one would overwrite the other")
+	// Without Git there are no such Secrets, and anything stands for their names.
+	if slices.ContainsFunc(l.Environments, func(e *Environment) bool { return e.Sync == SyncGithub }) {
+		l.name(at.child("github-pat-secret"), n.object, "the name of the Secret", b.GithubPATSecret)
+		l.name(at.child("sops-age-secret"), n.object, "the name of the Secret", b.SopsAgeSecret)
+		if b.GithubPATSecret != "" && b.GithubPATSecret == b.SopsAgeSecret {
+			l.problem(at.child("sops-age-secret"), "bootstrap.sops-age-secret is the same Secret as github-pat-secret: one would overwrite the other")
+		}
 	}
 	charts := address{"charts"}
 	for _, name := range l.document.order[charts.id()] {
@@ -214,19 +217,22 @@ func (l *linter) bucket(at address, cluster string) {
 func (s *Settings) made() []error {
 	n, b, e := taken(), s.File.Bootstrap, s.Environment
 	var wrong []error
-	for _, c := range []struct {
+	type check struct {
 		n          *naming
 		what, text string
-	}{
+	}
+	checks := []check{
 		{n.kind, "the name of the kind cluster", s.KindCluster},
 		{n.namespace, "bootstrap.flux-namespace", b.FluxNamespace},
 		{n.namespace, "bootstrap.mgmt-namespace", b.MgmtNamespace},
-		{n.object, "bootstrap.github-pat-secret", b.GithubPATSecret},
-		{n.object, "bootstrap.sops-age-secret", b.SopsAgeSecret},
 		{n.cluster, "mgmt-cluster", e.MgmtCluster},
 		{n.namespace, "infra-provider-namespace", e.InfraProviderNamespace},
 		{n.object, "infra-provider-name", e.InfraProviderName},
-	} {
+	}
+	if s.NeedsGithub() {
+		checks = append(checks, check{n.object, "bootstrap.github-pat-secret", b.GithubPATSecret}, check{n.object, "bootstrap.sops-age-secret", b.SopsAgeSecret})
+	}
+	for _, c := range checks {
 		if why := c.n.wrong(c.text); why != "" {
 			wrong = append(wrong, fmt.Errorf("%s %q %s", c.what, c.text, why))
 		}

@@ -136,17 +136,27 @@ func TestSecretsGoThroughTheInputOfTheEngine(t *testing.T) {
 	}
 }
 
-func TestAValueOfSeveralLinesIsRefusedWithoutBeingShown(t *testing.T) {
+// Docker repeats the bytes it does not understand, podman gives the container others.
+func TestAValueThatNoEngineTakesIsRefusedWithoutBeingShown(t *testing.T) {
 	t.Parallel()
-	f, d := fixture(t, "podman", image+"secrets_environment = KEY=tls/key\n", nil)
-	f.Data = func(object.Path, string) ([]byte, error) { return []byte("-----BEGIN\nhunter2"), nil }
-	err := f.Do(instance.Start)
-	if err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Fatalf("error: %v", err)
-	}
-	contains(t, err.Error(), "variable KEY", "several lines", "volume_mounts")
-	if len(d.containers) > 0 {
-		t.Error("made all the same")
+	for value, why := range map[string]string{
+		"-----BEGIN\nhunter2":                   "several lines",
+		"\xff\xfehunter2":                       "not text in UTF-8",
+		"hunter2" + strings.Repeat("x", 64<<10): "longer than",
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, "podman", image+"secrets_environment = KEY=tls/key\n", nil)
+			f.Data = func(object.Path, string) ([]byte, error) { return []byte(value), nil }
+			err := f.Do(instance.Start)
+			if err == nil || strings.Contains(err.Error(), "hunter2") || len(err.Error()) > 1000 {
+				t.Fatalf("error: %v", err)
+			}
+			contains(t, err.Error(), "variable KEY", why, "volume_mounts")
+			if len(d.containers) > 0 {
+				t.Error("made all the same")
+			}
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
@@ -297,6 +298,9 @@ func (c *container) prepare(ctx context.Context) (n creation, err error) {
 	return n, err
 }
 
+// longestVariable is the longest line an engine reads in a file of variables.
+const longestVariable = 64<<10 - 2
+
 // data are the variables that come from keys. The engine reads them line by line.
 func (c *container) data() ([]string, error) {
 	env := c.env
@@ -309,8 +313,17 @@ func (c *container) data() ([]string, error) {
 	}
 	for _, v := range variables {
 		name, value, _ := strings.Cut(v, "=")
-		if strings.ContainsAny(value, "\n\r") {
-			return nil, fmt.Errorf("variable %s: its value has several lines, which no engine takes from a file of variables: install the key as a file in a directory that volume_mounts mounts", name)
+		for _, cannot := range []struct {
+			what string
+			is   bool
+		}{
+			{"has several lines", strings.ContainsAny(value, "\n\r")},
+			{"is not text in UTF-8", !utf8.ValidString(value)}, // docker says the bytes, podman puts others in their place
+			{fmt.Sprintf("is longer than %d bytes", longestVariable), len(v) > longestVariable},
+		} {
+			if cannot.is {
+				return nil, fmt.Errorf("variable %s: its value %s, which no engine takes from a file of variables: install the key as a file in a directory that volume_mounts mounts", name, cannot.what)
+			}
 		}
 		if strings.ContainsAny(name, " \t\n\r#*\"'") {
 			return nil, fmt.Errorf("variable %q: blanks, quotes, * and # are not taken in the name of a variable", name)

@@ -75,8 +75,11 @@ func Explain(w World) Explanation {
 		if !seen[key] {
 			seen[key] = true
 			cause := Cause{r, change(r.ID, x.Object)}
-			if r.ID == "not-orchestrated" && x.Avail == cluster.Up {
+			switch {
+			case r.ID == "not-orchestrated" && x.Avail == cluster.Up:
 				cause.Change = "orchestrate = ha for the daemon to keep it up"
+			case r.ID == "ready" && m.GlobalExpect == None: // nobody asked for it: there is nothing to give up
+				cause.Change = fmt.Sprintf("om %s freeze keeps it down", w.Path)
 			}
 			x.Because = append(x.Because, cause)
 		}

@@ -50,7 +50,10 @@ func TestExplanations(t *testing.T) {
 	)
 	for name, edit := range map[string]func(*world, *status, *mon){
 		"ha down": func(*world, *status, *mon) {},
-		"frozen":  func(_ *world, s *status, _ *mon) { s.FrozenAt = time.Unix(1, 0) },
+		"ha ready": func(w *world, _ *status, m *mon) {
+			w.ReadyPeriod, m.State, m.StateUpdatedAt = time.Minute, orchestrate.StateReady, w.Now
+		},
+		"frozen": func(_ *world, s *status, _ *mon) { s.FrozenAt = time.Unix(1, 0) },
 		"not orchestrated and frozen": func(w *world, s *status, _ *mon) {
 			w.Config.Orchestrate, s.FrozenAt = cluster.OrchestrateNo, time.Unix(1, 0)
 		},

@@ -186,6 +186,42 @@ func TestAContainerMadeBySomebodyElseIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Only the labels tell whose a container is that was renamed, or whose resource was.
+func TestAContainerOfAnotherNameIsThatOfTheResource(t *testing.T) {
+	t.Parallel()
+	for _, engine := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			f, d := fixture(t, engine, image, nil)
+			f.Must(instance.Start)
+			d.with(func() { d.containers[0].name = "renamed" })
+			r := f.Resource()
+			if r.Status != cluster.Up {
+				t.Errorf("status %s", r.Status)
+			}
+			contains(t, messages(r), `name is "renamed", should be "test..svc.container.1"`)
+			f.Must(instance.Start)
+			if len(d.containers) != 1 {
+				t.Errorf("a second one runs: %+v", d.containers)
+			}
+			f.Must(instance.Stop)
+			if d.containers[0].status != "exited" {
+				t.Errorf("status %s", d.containers[0].status)
+			}
+			d.with(func() {
+				twin := *d.containers[0]
+				twin.id, twin.name = "2", "twin"
+				d.containers = append(d.containers, &twin)
+			})
+			if r := f.Resource(); r.Status != cluster.Warn {
+				t.Errorf("status %s", r.Status)
+			} else {
+				contains(t, messages(r), "none of the 2 containers")
+			}
+		})
+	}
+}
+
 func TestWhatIsNotKnownIsNotDown(t *testing.T) {
 	t.Parallel()
 	for _, engine := range engines() {

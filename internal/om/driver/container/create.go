@@ -32,7 +32,7 @@ func (c *container) fullName() string {
 func (c *container) labels() []string {
 	p := c.env.Path
 	return []string{
-		labelPrefix + "id=" + c.env.ObjectID,
+		labelID + "=" + c.env.ObjectID,
 		labelPath + "=" + p.String(),
 		labelPrefix + "namespace=" + p.Namespace,
 		labelPrefix + "name=" + p.Name,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +108,9 @@ func (c *container) say(argv []string) {
 	}
 }
 
-// find returns the container of the name of the resource, nil when there is none.
+// find returns the container of the resource, nil when there is none. It is the one
+// of the name of the resource: there may be one of another name, for it was renamed,
+// or the resource was.
 func (c *container) find(ctx context.Context) (*found, error) {
 	name := c.fullName()
 	out, err := c.ask(ctx, "container", "inspect", name)
@@ -118,20 +121,42 @@ func (c *container) find(ctx context.Context) (*found, error) {
 		return nil, err
 	}
 	// It failed: because there is none, or for another reason? The list tells.
-	ids, listErr := c.ask(ctx, "ps", "--all", "--no-trunc", "--filter", "name=^"+regexp.QuoteMeta(name)+"$", "--format", "{{.ID}}")
+	ids, listErr := c.list(ctx, "--all", "--filter", "name=^"+regexp.QuoteMeta(name)+"$")
 	switch {
 	case listErr != nil:
 		return nil, listErr
-	case ids != "":
+	case len(ids) > 0:
 		return nil, err
 	}
-	return nil, nil //nolint:nilnil // nil is "there is none"
+	ids, err = c.labelled(ctx, c.env.RID, "--all", "--filter", "label="+labelID+"="+c.env.ObjectID)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(ids) > 1:
+		return nil, fmt.Errorf("none of the %d containers made for this resource is named %s: remove those that are too many: %s", len(ids), name, strings.Join(ids, ", "))
+	case len(ids) == 0:
+		return nil, nil //nolint:nilnil // nil is "there is none"
+	}
+	if out, err = c.ask(ctx, "container", "inspect", ids[0]); err != nil {
+		return nil, err
+	}
+	return parseInspect([]byte(out))
+}
+
+// list returns the identities of the containers that the filters of the engine select.
+func (c *container) list(ctx context.Context, filters ...string) ([]string, error) {
+	out, err := c.ask(ctx, slices.Concat([]string{"ps", "--no-trunc", "--format", "{{.ID}}"}, filters)...)
+	return strings.Fields(out), err
+}
+
+// labelled is [container.list] among those made for a resource of the object.
+func (c *container) labelled(ctx context.Context, rid string, filters ...string) ([]string, error) {
+	return c.list(ctx, append(filters, "--filter", "label="+labelPath+"="+c.env.Path.String(), "--filter", "label="+labelRID+"="+rid)...)
 }
 
 // running is the identity of the container of another resource of the object.
 func (c *container) running(ctx context.Context, rid string) (string, error) {
-	out, err := c.ask(ctx, "ps", "--no-trunc", "--filter", "label="+labelPath+"="+c.env.Path.String(), "--filter", "label="+labelRID+"="+rid, "--format", "{{.ID}}")
-	ids := strings.Fields(out)
+	ids, err := c.labelled(ctx, rid)
 	switch {
 	case err != nil:
 		return "", err

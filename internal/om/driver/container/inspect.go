@@ -10,6 +10,7 @@ import (
 // The labels of a container.
 const (
 	labelPrefix = "com.opensvc."
+	labelID     = labelPrefix + "id"
 	labelPath   = labelPrefix + "path"
 	labelRID    = labelPrefix + "rid"
 )
@@ -17,6 +18,7 @@ const (
 // found is a container as an engine describes it. Podman and docker agree on these.
 type found struct {
 	ID    string `json:"Id"`
+	Name  string `json:"Name"`  // docker: after a slash
 	Image string `json:"Image"` // identity of the image
 	State struct {
 		Status   string `json:"Status"`

@@ -84,6 +84,7 @@ func (c *container) differences(ctx context.Context, f *found) []string {
 			differ(what, host.Quote(is), host.Quote(want))
 		}
 	}
+	text("name", strings.TrimPrefix(f.Name, "/"), c.fullName())
 	if c.hostname != "" && len(otherContainer(c.netns)) == 0 {
 		text("hostname", f.Config.Hostname, c.hostname)
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	maxOutput = 1 << 20  // kept of each stream
+	maxOutput = 1 << 20  // kept of each stream, unless the command says otherwise
 	maxLine   = 64 << 10 // a longer line is delivered in pieces
 	maxTail   = 1 << 10  // kept of stderr in an error
 )
@@ -24,17 +25,17 @@ type pipe struct {
 	reader sync.WaitGroup
 }
 
-func newPipe(onLine func(bool, string), stderr bool, mu *sync.Mutex) (*pipe, error) {
+func newPipe(c Cmd, stderr bool, mu *sync.Mutex) (*pipe, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	p := &pipe{r: r, w: w}
-	if onLine != nil {
+	p := &pipe{r: r, w: w, kept: tail{most: cmp.Or(c.Keep, maxOutput)}}
+	if c.OnLine != nil {
 		p.lines.emit = func(line string) {
 			mu.Lock()
 			defer mu.Unlock()
-			onLine(stderr, line)
+			c.OnLine(stderr, line)
 		}
 	}
 	return p, nil
@@ -102,21 +103,24 @@ func (p *pipe) take(b []byte) {
 	p.lines.write(b)
 }
 
-// tail keeps the last [maxOutput] bytes written to it.
-type tail struct{ buf []byte }
+// tail keeps the last bytes written to it.
+type tail struct {
+	buf  []byte
+	most int
+}
 
 var _ io.Writer = (*tail)(nil)
 
 // Write implements [io.Writer].
 func (t *tail) Write(b []byte) (int, error) {
 	t.buf = append(t.buf, b...)
-	if len(t.buf) > 2*maxOutput {
+	if len(t.buf) > 2*t.most {
 		t.buf = append(t.buf[:0], t.bytes()...)
 	}
 	return len(b), nil
 }
 
-func (t *tail) bytes() []byte { return t.buf[max(0, len(t.buf)-maxOutput):] }
+func (t *tail) bytes() []byte { return t.buf[max(0, len(t.buf)-t.most):] }
 
 // lineSplitter cuts a stream into lines, without their ends.
 type lineSplitter struct {

@@ -15,8 +15,10 @@ type Cmd struct {
 	Env   []string // complete environment, KEY=value; nil: that of the agent
 	Stdin []byte
 	// OnLine receives each line of output as it comes; stderr tells which stream.
-	// When nil the output is only collected (at most 1 MiB a stream, the end kept).
+	// When nil the output is only collected.
 	OnLine func(stderr bool, line string)
+	// Keep is how many bytes of each stream are kept, the last ones; 0 is 1 MiB.
+	Keep int
 	// Files are open in the command, from descriptor 3 on.
 	Files []*os.File
 	// Cgroup is the directory of a control group of version 2 in which a command left

@@ -44,12 +44,12 @@ func (r runner) Run(ctx context.Context, c Cmd) (Output, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 
 	var lines sync.Mutex // OnLine sees one line at a time
-	stdout, err := newPipe(c.OnLine, false, &lines)
+	stdout, err := newPipe(c, false, &lines)
 	if err != nil {
 		return Output{}, fmt.Errorf("run %s: %w", c.Argv[0], err)
 	}
 	defer stdout.close()
-	stderr, err := newPipe(c.OnLine, true, &lines)
+	stderr, err := newPipe(c, true, &lines)
 	if err != nil {
 		return Output{}, fmt.Errorf("run %s: %w", c.Argv[0], err)
 	}

@@ -259,6 +259,12 @@ func TestOfMuchOutputTheEndIsKept(t *testing.T) {
 	if err != nil || len(out.Stdout) != 1<<20 || !bytes.HasSuffix(out.Stdout, []byte("\x00END")) {
 		t.Errorf("kept %d bytes, %v", len(out.Stdout), err)
 	}
+
+	all := sh("head -c 5000000 /dev/zero; printf END")
+	all.Keep = 8 << 20
+	if out, err := host.NewRunner().Run(t.Context(), all); err != nil || len(out.Stdout) != 5000003 {
+		t.Errorf("kept %d bytes, %v", len(out.Stdout), err)
+	}
 }
 
 func TestTheEndOfTheContextEndsTheWholeGroup(t *testing.T) {

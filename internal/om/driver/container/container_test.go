@@ -1,7 +1,9 @@
 package container_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,6 +159,33 @@ func TestAValueThatNoEngineTakesIsRefusedWithoutBeingShown(t *testing.T) {
 				t.Error("made all the same")
 			}
 		})
+	}
+}
+
+// What an engine says of a container is as long as what the container was given.
+func TestAContainerOfManyVariablesIsKnown(t *testing.T) {
+	t.Parallel()
+	f, d := fixture(t, "docker", image+"environment = A="+strings.Repeat("x", 100_000)+"\n", nil)
+	f.Must(instance.Start)
+	d.with(func() { d.containers[0].env = slices.Repeat(d.containers[0].env, 15) })
+	if r := f.Resource(); r.Status != cluster.Up {
+		t.Errorf("status %s: %.200s", r.Status, messages(r))
+	}
+	f.Must(instance.Stop)
+
+	many := "secrets_environment ="
+	for i := range 20 {
+		many += fmt.Sprintf(" V%d=db/password", i)
+	}
+	f, d = fixture(t, "docker", image+many+"\n", nil)
+	f.Data = func(object.Path, string) ([]byte, error) { return bytes.Repeat([]byte("x"), 60_000), nil }
+	if err := f.Do(instance.Start); err == nil {
+		t.Error("more than a process can be given is given")
+	} else {
+		contains(t, err.Error(), "more than a process can be given")
+	}
+	if len(d.containers) > 0 {
+		t.Error("made all the same")
 	}
 }
 

@@ -301,6 +301,9 @@ func (c *container) prepare(ctx context.Context) (n creation, err error) {
 // longestVariable is the longest line an engine reads in a file of variables.
 const longestVariable = 64<<10 - 2
 
+// longestData is half of the arguments and variables the kernel lets a process have.
+const longestData = 1 << 20
+
 // data are the variables that come from keys. The engine reads them line by line.
 func (c *container) data() ([]string, error) {
 	env := c.env
@@ -311,7 +314,11 @@ func (c *container) data() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := 0
 	for _, v := range variables {
+		if all += len(v) + 1; all > longestData {
+			return nil, fmt.Errorf("the values of configs_environment and secrets_environment are longer than %d bytes in all, more than a process can be given: install the keys as files in a directory that volume_mounts mounts", longestData)
+		}
 		name, value, _ := strings.Cut(v, "=")
 		for _, cannot := range []struct {
 			what string

@@ -2,6 +2,7 @@ package container_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,7 +57,7 @@ func (d *double) Start(c host.Cmd) (host.Process, error) {
 }
 
 // Run implements [host.Runner].
-func (d *double) Run(ctx context.Context, c host.Cmd) (host.Output, error) {
+func (d *double) Run(ctx context.Context, c host.Cmd) (out host.Output, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -64,6 +65,10 @@ func (d *double) Run(ctx context.Context, c host.Cmd) (host.Output, error) {
 	}
 	d.ran = append(d.ran, slices.Clone(c.Argv))
 	d.inputs = append(d.inputs, string(c.Stdin))
+	defer func() { // as [host.Runner] says
+		most := cmp.Or(c.Keep, 1<<20)
+		out.Stdout = out.Stdout[max(0, len(out.Stdout)-most):]
+	}()
 	if c.Argv[0] != d.engine {
 		return host.Output{}, fmt.Errorf("run %s: %w", c.Argv[0], exec.ErrNotFound)
 	}
@@ -167,7 +172,7 @@ func (d *double) inspect(c host.Cmd, name string) (host.Output, error) {
 	out, err := json.Marshal([]any{map[string]any{
 		"Id": b.id, "Name": b.name, "Image": d.digest(b.image),
 		"State":      map[string]any{"Status": b.status, "ExitCode": b.exitCode},
-		"Config":     map[string]any{"Hostname": b.hostname, "Tty": b.tty, "Cmd": b.cmd, "Entrypoint": entrypoint, "Labels": labels},
+		"Config":     map[string]any{"Hostname": b.hostname, "Tty": b.tty, "Cmd": b.cmd, "Entrypoint": entrypoint, "Labels": labels, "Env": b.env},
 		"HostConfig": map[string]any{"Privileged": b.privileged, "ReadonlyRootfs": b.readOnly, "NetworkMode": b.network, "PidMode": b.pid, "IpcMode": b.ipc, "CgroupParent": b.cgroupParent},
 	}})
 	return host.Output{Stdout: out}, err

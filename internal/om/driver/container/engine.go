@@ -90,6 +90,19 @@ func verb(argv []string) string {
 	return argv[0]
 }
 
+// longestAnswer is how much an engine may say of a container: three times the arguments
+// and the variables the kernel lets a process have, each byte of them written as six.
+const longestAnswer = 3 * 6 * (2 << 20)
+
+// inspect describes the container of a name or an identity.
+func (c *container) inspect(ctx context.Context, name string) (*found, error) {
+	out, err := c.call(ctx, lookWait, host.Cmd{Argv: []string{"container", "inspect", name}, Keep: longestAnswer})
+	if err != nil {
+		return nil, err
+	}
+	return parseInspect([]byte(out))
+}
+
 // ask runs a short command of the engine that only looks.
 func (c *container) ask(ctx context.Context, argv ...string) (string, error) {
 	return c.call(ctx, lookWait, host.Cmd{Argv: argv})
@@ -113,12 +126,9 @@ func (c *container) say(argv []string) {
 // or the resource was.
 func (c *container) find(ctx context.Context) (*found, error) {
 	name := c.fullName()
-	out, err := c.ask(ctx, "container", "inspect", name)
-	if err == nil {
-		return parseInspect([]byte(out))
-	}
+	f, err := c.inspect(ctx, name)
 	if _, failed := errors.AsType[*host.ExitError](err); !failed {
-		return nil, err
+		return f, err
 	}
 	// It failed: because there is none, or for another reason? The list tells.
 	ids, listErr := c.list(ctx, "--all", "--filter", "name=^"+regexp.QuoteMeta(name)+"$")
@@ -137,10 +147,7 @@ func (c *container) find(ctx context.Context) (*found, error) {
 	case len(ids) == 0:
 		return nil, nil //nolint:nilnil // nil is "there is none"
 	}
-	if out, err = c.ask(ctx, "container", "inspect", ids[0]); err != nil {
-		return nil, err
-	}
-	return parseInspect([]byte(out))
+	return c.inspect(ctx, ids[0])
 }
 
 // list returns the identities of the containers that the filters of the engine select.

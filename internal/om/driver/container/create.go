@@ -210,16 +210,18 @@ func checkRunArgs(text string) error {
 	if err != nil {
 		return err
 	}
-	for _, word := range args {
+	for i, word := range args {
 		name, _, ok := option(word)
 		switch {
-		case ok && isOneOf("cgroup-parent cgroups pod pod-id-file", name):
+		case ok && isOneOf("cgroup-manager cgroup-parent cgroups pod pod-id-file", name):
 			return fmt.Errorf("%s: the container would not be in the control group of its resource", word)
+		case ok && isOneOf("root runroot imagestore connection url remote", name):
+			return fmt.Errorf("%s: the agent would look for the container elsewhere", word)
 		case ok && name == "label" || strings.Contains(word, labelPrefix):
 			if strings.Contains(word, labelPrefix) {
 				return fmt.Errorf("%s: the labels %s* are those of the agent", word, labelPrefix)
 			}
-		case ok && name == "", word == "-":
+		case ok && name == "", word == "-", i == 0 && !strings.HasPrefix(word, "-"): // it would be the image
 			return fmt.Errorf("%q is no option of the engine", word)
 		}
 	}

@@ -44,7 +44,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 			"run_args",
 			[]string{"--shm-size 1g", "-v /a:/b", "--label a=b", ""},
 			map[string]string{
-				"--cgroup-parent=/": "control group", "--cgroups disabled": "control group", "--pod x": "control group",
+				"--cgroup-parent=/": "control group", "--cgroup-manager systemd": "control group", "--root /x": "elsewhere", "other:1 sh": "no option", "--cgroups disabled": "control group", "--pod x": "control group",
 				"--label com.opensvc.rid=container#2": "labels", "--label=com.opensvc.path=x": "labels", "-- other": "no option", `"`: "",
 			},
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
+	"github.com/holdfast-ops/holdfast/internal/om/schema"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
@@ -37,17 +38,40 @@ func UserPath(name string) object.Path {
 // Grants returns the grants of a user. Without such a user the error is an
 // *[object.NotFoundError].
 func (d *Directory) Grants(name string) (rbac.Grants, error) {
+	return d.GrantsOf(name, "")
+}
+
+func (d *Directory) settings(name string) (*schema.ObjectSettings, error) {
 	p := UserPath(name)
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("user %q: %w", name, err)
 	}
-	settings, err := d.Store.Object(p)
+	return d.Store.Object(p)
+}
+
+// ID returns the id of the object of a user.
+func (d *Directory) ID(name string) (string, error) {
+	settings, err := d.settings(name)
+	if err != nil {
+		return "", err
+	}
+	return settings.ID, nil
+}
+
+// GrantsOf returns the grants of the user whose object has that id, of whichever when
+// it is empty. Without that user, another of the name being there or not, the error
+// is an *[object.NotFoundError].
+func (d *Directory) GrantsOf(name, id string) (rbac.Grants, error) {
+	settings, err := d.settings(name)
 	if err != nil {
 		return nil, err
 	}
+	if id != "" && id != settings.ID {
+		return nil, &object.NotFoundError{What: UserPath(name).String() + " of id " + id}
+	}
 	grants, err := rbac.Parse(strings.Join(settings.Grant, " "))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p, err)
+		return nil, fmt.Errorf("%s: %w", UserPath(name), err)
 	}
 	return grants, nil
 }
@@ -58,7 +82,7 @@ func (d *Directory) Limit(p Principal) (Principal, error) {
 	if !p.User {
 		return p, nil
 	}
-	current, err := d.Grants(p.Name)
+	current, err := d.GrantsOf(p.Name, p.UserID)
 	if err != nil {
 		return Principal{}, err
 	}

@@ -34,6 +34,7 @@ type Principal struct {
 	Method    string
 	Grants    rbac.Grants
 	User      bool      // the grants are at most those the user of the name has now
+	UserID    string    // of the object of that user: one made later with the name is another
 	Expires   time.Time // when what was presented is worth nothing more; zero: not known
 	Proxied   bool      // recognised by another node, which forwards the request
 	Session   *Session  // what a refresh token renews; nil for all others

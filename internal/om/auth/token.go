@@ -66,6 +66,7 @@ type Session struct {
 	Subject string
 	Grants  rbac.Grants // of the tokens it makes, unless they are those of a user
 	User    bool        // the grants are those the user has when the token is used
+	UserID  string      // of the object of that user
 	Roles   []string    // limit those of the user; none is no limit
 	Scope   string      // likewise
 	Stamp   string      // of the password the session began with, see [User]
@@ -79,6 +80,7 @@ type claims struct {
 	Method   string   `json:"auth,omitempty"`  // of a proxy token: how the caller was recognised
 	Until    int64    `json:"until,omitempty"` // of a proxy token: when what the caller presented expires
 	User     bool     `json:"user,omitempty"`  // the grants follow those of the user
+	UserID   string   `json:"user_id,omitempty"`
 	Role     []string `json:"role,omitempty"`  // of a refresh token, and those below
 	Scope    string   `json:"scope,omitempty"` //
 	Stamp    string   `json:"stamp,omitempty"` //
@@ -87,23 +89,25 @@ type claims struct {
 // Issue makes a token that says the bearer is subject, with these grants, for
 // life from now on; zero is [DefaultLife].
 func (t *Tokens) Issue(subject string, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
-	return t.issue(subject, false, grants, life, now)
+	return t.issue(subject, claims{}, grants, life, now)
 }
 
 // IssueUser is [Tokens.Issue] for a user of the cluster: what the token gives is
-// never more than what the user still has when it is presented.
-func (t *Tokens) IssueUser(subject string, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
-	return t.issue(subject, true, grants, life, now)
+// never more than what the user still has when it is presented. The id is that of
+// the object of the user.
+func (t *Tokens) IssueUser(subject, id string, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
+	return t.issue(subject, claims{User: true, UserID: id}, grants, life, now)
 }
 
-func (t *Tokens) issue(subject string, isUser bool, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
+func (t *Tokens) issue(subject string, c claims, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
 	if life == 0 {
 		life = DefaultLife
 	}
 	if life < time.Second || life > MaxLife {
 		return secret.String{}, time.Time{}, fmt.Errorf("token duration %s: must be between 1s and %s", life, MaxLife)
 	}
-	return t.sign(subject, claims{TokenUse: useAccess, User: isUser, Grant: grants.Strings()}, life, now)
+	c.TokenUse, c.Grant = useAccess, grants.Strings()
+	return t.sign(subject, c, life, now)
 }
 
 // IssueRefresh makes a token that renews a session, for life from now on; zero
@@ -115,7 +119,7 @@ func (t *Tokens) IssueRefresh(s Session, life time.Duration, now time.Time) (sec
 	if life < time.Second || life > MaxRefreshLife {
 		return secret.String{}, time.Time{}, fmt.Errorf("refresh token duration %s: must be between 1s and %s", life, MaxRefreshLife)
 	}
-	c := claims{TokenUse: useRefresh, User: s.User, Role: s.Roles, Scope: s.Scope, Stamp: s.Stamp}
+	c := claims{TokenUse: useRefresh, User: s.User, UserID: s.UserID, Role: s.Roles, Scope: s.Scope, Stamp: s.Stamp}
 	if !s.User {
 		c.Grant = s.Grants.Strings()
 	}
@@ -127,7 +131,7 @@ func (t *Tokens) IssueProxy(p Principal, now time.Time) (secret.String, error) {
 	if !p.Caller().Known {
 		return secret.String{}, errors.New("a proxy token for nobody")
 	}
-	c := claims{TokenUse: useProxy, Method: p.Method, User: p.User, Grant: p.Grants.Strings()}
+	c := claims{TokenUse: useProxy, Method: p.Method, User: p.User, UserID: p.UserID, Grant: p.Grants.Strings()}
 	if !p.Expires.IsZero() {
 		c.Until = p.Expires.Unix()
 	}
@@ -158,7 +162,7 @@ func (t *Tokens) Verify(token string, now time.Time) (Principal, error) {
 	if err != nil {
 		return Principal{}, err
 	}
-	p := Principal{Name: c.Subject, Namespace: "system", Method: MethodToken, User: c.User}
+	p := Principal{Name: c.Subject, Namespace: "system", Method: MethodToken, User: c.User, UserID: c.UserID}
 	switch c.TokenUse {
 	case useAccess:
 		p.Expires = c.Expiry.Time().Add(leeway)
@@ -189,7 +193,7 @@ func (t *Tokens) VerifyRefresh(token string, now time.Time) (Principal, error) {
 	if c.TokenUse != useRefresh {
 		return Principal{}, fmt.Errorf("token of %q: its use is %q, not %q", c.Subject, c.TokenUse, useRefresh)
 	}
-	s := &Session{Subject: c.Subject, User: c.User, Roles: c.Role, Scope: c.Scope, Stamp: c.Stamp}
+	s := &Session{Subject: c.Subject, User: c.User, UserID: c.UserID, Roles: c.Role, Scope: c.Scope, Stamp: c.Stamp}
 	if s.Grants, err = parseGrants(c.Subject, c.Grant); err != nil {
 		return Principal{}, err
 	}

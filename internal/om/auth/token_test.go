@@ -281,8 +281,10 @@ func TestATokenSaysWhetherItFollowsAUser(t *testing.T) {
 		}
 		return p
 	}
-	given, user := of(tokens.Issue), of(tokens.IssueUser)
-	if given.User || !user.User {
+	given, user := of(tokens.Issue), of(func(name string, grants rbac.Grants, life time.Duration, now time.Time) (secret.String, time.Time, error) {
+		return tokens.IssueUser(name, "0e745444", grants, life, now)
+	})
+	if given.User || !user.User || given.UserID != "" || user.UserID != "0e745444" {
 		t.Errorf("%+v, %+v", given, user)
 	}
 	if early := now().Add(time.Hour); user.Expires.Before(early) || user.Expires.After(early.Add(10*time.Second)) {
@@ -292,7 +294,7 @@ func TestATokenSaysWhetherItFollowsAUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := tokens.Verify(proxy.Reveal(), now()); err != nil || !p.User || !p.Expires.Equal(user.Expires) {
+	if p, err := tokens.Verify(proxy.Reveal(), now()); err != nil || !p.User || p.UserID != user.UserID || !p.Expires.Equal(user.Expires) {
 		t.Errorf("passed on: %+v, %v", p, err)
 	}
 }

@@ -94,6 +94,9 @@ func (s *Server) session(caller auth.Principal, in *api.TokenQuery) (auth.Sessio
 	}
 	if session.User && s.o.Credentials.Users != nil {
 		var err error
+		if session.UserID, err = s.o.Credentials.Users.ID(session.Subject); err != nil {
+			return session, nil, err
+		}
 		if session.Stamp, err = s.o.Credentials.Users.Stamp(session.Subject); err != nil {
 			return session, nil, err
 		}
@@ -118,7 +121,7 @@ func (s *Server) postAuthRefresh(ctx context.Context, in *api.RefreshQuery) (api
 		if err != nil {
 			return api.AuthAccessToken{}, err
 		}
-		current, err := users.Grants(session.Subject)
+		current, err := users.GrantsOf(session.Subject, session.UserID)
 		if _, gone := errors.AsType[*object.NotFoundError](err); gone || stamp != session.Stamp {
 			s.o.Log.Info("refresh token refused: the user is gone, or has another password", slog.String("peer", session.Subject))
 			return api.AuthAccessToken{}, unauthorized()
@@ -136,11 +139,10 @@ func (s *Server) accessToken(session auth.Session, grants rbac.Grants, duration 
 	if err != nil {
 		return api.AuthAccessToken{}, err
 	}
-	issue := s.o.Tokens.Issue
+	token, expires, err := s.o.Tokens.Issue(session.Subject, grants, life, now)
 	if session.User {
-		issue = s.o.Tokens.IssueUser
+		token, expires, err = s.o.Tokens.IssueUser(session.Subject, session.UserID, grants, life, now)
 	}
-	token, expires, err := issue(session.Subject, grants, life, now)
 	if err != nil {
 		return api.AuthAccessToken{}, badRequest(err)
 	}

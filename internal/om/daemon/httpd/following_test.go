@@ -25,7 +25,11 @@ func (f *fixture) userToken(t *testing.T, name, grants string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, _, err := f.tokens.IssueUser(name, parsed, time.Hour, time.Now())
+	id, err := (&auth.Directory{Store: f.store}).ID(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err := f.tokens.IssueUser(name, id, parsed, time.Hour, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +63,10 @@ func TestATokenGivesNoMoreThanItsUserStillHas(t *testing.T) {
 	}
 	if got := status("GET", read); got != http.StatusUnauthorized {
 		t.Errorf("deleted: %d", got)
+	}
+	f.create(t, "system/usr/usr1", "[DEFAULT]\ngrant = admin:ns1\n")
+	if got := status("GET", read); got != http.StatusUnauthorized {
+		t.Errorf("another of the name is made: %d", got)
 	}
 	if got := f.plain(t, "GET", read, given, nil); got.Status != http.StatusOK {
 		t.Errorf("a token that root gave: %+v", got)

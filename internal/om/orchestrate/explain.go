@@ -141,7 +141,7 @@ func (d *decider) resource(rid string, r cluster.ResourceStatus) []Cause {
 	case r.Disable:
 		add("resource-disabled", fmt.Sprintf("om %s config update --set %s.disable=false", path, rid), "it is disabled: every action leaves it alone")
 	case r.Stopped:
-		add("resource-stopped-on-purpose", fmt.Sprintf("om %s instance start --rid %s", path, rid), "it was stopped on purpose, and is not started again")
+		add("resource-stopped-on-purpose", fmt.Sprintf("om %s instance start --rid %s", path, rid), "it was stopped on purpose: a start of the instance starts it, its restarts do not")
 	case r.Provisioned.State == cluster.ProvisionedFalse:
 		add("resource-not-provisioned", fmt.Sprintf("om %s instance provision --rid %s", path, rid), "it is not provisioned")
 	}

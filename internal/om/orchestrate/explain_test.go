@@ -53,6 +53,9 @@ func TestExplanations(t *testing.T) {
 		"ha ready": func(w *world, _ *status, m *mon) {
 			w.ReadyPeriod, m.State, m.StateUpdatedAt = time.Minute, orchestrate.StateReady, w.Now
 		},
+		"resource stopped on purpose": func(_ *world, s *status, _ *mon) {
+			s.Avail, s.Resources["app#1"] = cluster.StandbyUp, cluster.ResourceStatus{Status: cluster.Down, Stopped: true}
+		},
 		"frozen": func(_ *world, s *status, _ *mon) { s.FrozenAt = time.Unix(1, 0) },
 		"not orchestrated and frozen": func(w *world, s *status, _ *mon) {
 			w.Config.Orchestrate, s.FrozenAt = cluster.OrchestrateNo, time.Unix(1, 0)

@@ -3,7 +3,6 @@ package container_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -173,10 +172,7 @@ func TestAContainerOfManyVariablesIsKnown(t *testing.T) {
 	}
 	f.Must(instance.Stop)
 
-	many := "secrets_environment ="
-	for i := range 20 {
-		many += fmt.Sprintf(" V%d=db/password", i)
-	}
+	many := "secrets_environment =" + strings.Repeat(" KEY=db/password", 20)
 	f, d = fixture(t, "docker", image+many+"\n", nil)
 	f.Data = func(object.Path, string) ([]byte, error) { return bytes.Repeat([]byte("x"), 60_000), nil }
 	if err := f.Do(instance.Start); err == nil {

@@ -66,7 +66,7 @@ func mayRead(ctx context.Context, namespace string) bool {
 // is only told to those who are known.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(servedBy, s.o.Node)
-	limitReads(w, r)
+	r = limitReads(w, r)
 	if tooLarge(r) {
 		refuse(w, r, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send the parameters of a PATCH in a form, select with patterns", headerLimit)))
 		return

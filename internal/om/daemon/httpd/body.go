@@ -27,15 +27,19 @@ const (
 	readAhead    = 64 << 10         // believed of the length a client claims
 )
 
-// limitReads gives the body of a request a limited time to arrive, whether its
-// operation reads it or not: what is left of it is read before the answer leaves.
-func limitReads(w http.ResponseWriter, r *http.Request) {
+// limitReads returns r with a body that has a limited time to arrive, whether its
+// operation reads it or not: what is left of it is read before the answer leaves. r
+// stays as it is: the HTTP library looks at its body for whether the client waits to be
+// told to send it, and then leaves it where it is.
+func limitReads(w http.ResponseWriter, r *http.Request) *http.Request {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
-		return
+		return r
 	}
 	b := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w), end: time.Now().Add(bodyTimeout)}
 	b.extend()
-	r.Body = b
+	limited := *r
+	limited.Body = b
+	return &limited
 }
 
 // timedBody is a body that must make progress.
@@ -194,15 +198,21 @@ func receive(c huma.Context, next func(huma.Context)) {
 // drain reads what is left of a body before an answer is given a time to leave: the
 // HTTP library reads it then. One that waits to be told to send it is not.
 func drain(r *http.Request) {
-	if r.Body != nil && r.Header.Get("Expect") == "" {
+	if r.Body != nil && !waits(r) {
 		_, _ = io.CopyN(io.Discard, r.Body, refusedLimit)
 	}
 }
+
+// waits reports whether the client sends the body once it is told to.
+func waits(r *http.Request) bool { return r.Header.Get("Expect") != "" }
 
 // readAll reads the body of r.
 func readAll(r *http.Request, limit int64) ([]byte, *api.Problem) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, api.NewProblem(http.StatusUnsupportedMediaType, fmt.Sprintf("body: content encoding %q is not accepted: send the body as it is", coding))
+	}
+	if waits(r) && r.ContentLength > limit {
+		return nil, tooLong(limit) // it is not told to send it
 	}
 	var b bytes.Buffer
 	b.Grow(int(min(max(r.ContentLength, 0), readAhead)) + bytes.MinRead)
@@ -215,7 +225,11 @@ func readAll(r *http.Request, limit int64) ([]byte, *api.Problem) {
 	case err != nil:
 		return nil, (&bodyError{err}).problem()
 	case int64(b.Len()) > limit:
-		return nil, api.NewProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("body: larger than %d bytes", limit))
+		return nil, tooLong(limit)
 	}
 	return b.Bytes(), nil
+}
+
+func tooLong(limit int64) *api.Problem {
+	return api.NewProblem(http.StatusRequestEntityTooLarge, fmt.Sprintf("body: larger than %d bytes", limit))
 }

@@ -252,6 +252,45 @@ func TestABodyTooLongIsRefused(t *testing.T) {
 	}
 }
 
+func TestABodyThatWaitsToBeAskedForIsRefusedBefore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := api.Named(f.create(t, "svc1", app))
+	object := "/api/object/path/" + p.Namespace + "/" + p.Kind + "/" + p.Name
+	for _, c := range []struct {
+		method, target, content, grant string
+		status                         int
+	}{
+		{"PUT", "/api/auth/whoami", "application/json", "root", http.StatusMethodNotAllowed},
+		{"PUT", "/api/nope", "application/json", "root", http.StatusNotFound},
+		{"POST", object + "/action/restart", "application/json", "", http.StatusUnauthorized},
+		{"POST", object + "/action/restart", "application/json", "guest", http.StatusForbidden},
+		{"POST", object + "/action/restart", "application/json", "root", http.StatusRequestEntityTooLarge},
+		{"PATCH", object + "/config", "application/x-www-form-urlencoded", "root", http.StatusRequestEntityTooLarge},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := f.listenPipes(t).dial()
+			token := "of nobody"
+			if c.grant != "" {
+				token = f.token(t, c.grant)
+			}
+			defer func() { _ = conn.Close() }()
+			began := time.Now()
+			if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nExpect: 100-continue\r\nContent-Length: 4194304\r\n\r\n", c.method, c.target, token, c.content); err != nil {
+				t.Fatal(err)
+			}
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("%s %s: %v", c.method, c.target, err)
+			}
+			defer func() { _ = response.Body.Close() }()
+			if took := time.Since(began); response.StatusCode != c.status || took != 0 {
+				t.Errorf("%s %s: status %d after %s", c.method, c.target, response.StatusCode, took)
+			}
+		})
+	}
+}
+
 func TestChangesMayComeInAForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -33,6 +33,10 @@ const Resync = "resync"
 // wanted: its data, a [StreamEnding], says why.
 const StreamEnd = "end"
 
+// TokenExpired is the reason of the end of a stream whose reader may go on with
+// another token.
+const TokenExpired = "the token has expired"
+
 // StreamEnding is why a stream ended.
 type StreamEnding struct {
 	Reason string `json:"reason" example:"the token has expired"`

@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -165,5 +167,90 @@ func TestAStreamEndedByItsReaderSaysSo(t *testing.T) {
 	}
 	if !errors.Is(last, context.Canceled) {
 		t.Error(last)
+	}
+}
+
+// expiring talks to a server that sends streams; the token ends in all but the last.
+func expiring(t *testing.T, who client.Credential, streams ...string) *client.Client {
+	t.Helper()
+	var mu sync.Mutex
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte(streams[0]))
+		if streams = streams[1:]; len(streams) > 0 {
+			_, _ = w.Write([]byte("id: 99\nevent: end\ndata: {\"reason\":\"the token has expired\"}\n\n"))
+		}
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(client.Options{Server: server.URL, Insecure: true, Credential: who})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestEventsOutliveATokenThatIsRenewed(t *testing.T) {
+	t.Parallel()
+	c := expiring(t, &renewed{tokens: []string{"good"}},
+		"id: 0\nevent: ObjectCreated\ndata: {}\n\nid: 1\nevent: ObjectDeleted\ndata: {}\n\n", "id: 0\nevent: ObjectCreated\ndata: {}\n\n")
+	var got []string
+	opened := 0
+	for e, err := range client.EventsFrom(t.Context(), c, api.EventQuery{}, func() { opened++ }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(e.ID, " ", e.Kind))
+	}
+	if want := []string{"0 ObjectCreated", "1 ObjectDeleted", "2 resync", "3 ObjectCreated"}; !slices.Equal(got, want) || opened != 1 {
+		t.Errorf("opened %d times, got %v", opened, got)
+	}
+}
+
+func TestAStreamEndsWithATokenThatIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	c := expiring(t, nil, "id: 0\nevent: ObjectCreated\ndata: {}\n\n", "")
+	var last error
+	for _, err := range client.Events(t.Context(), c, api.EventQuery{}) {
+		last = err
+	}
+	if last == nil || !strings.HasSuffix(last.Error(), "ended: the token has expired") {
+		t.Error(last)
+	}
+}
+
+func TestLinesOutliveATokenThatIsRenewed(t *testing.T) {
+	t.Parallel()
+	line := func(n int) string { return fmt.Sprintf("event: log\ndata: {\"n\":%d}\n\n", n) }
+	const live = "event: live\ndata: {}\n\n"
+	for name, c := range map[string]struct {
+		streams []string
+		want    string
+	}{
+		"some again, some missed":   {[]string{line(1) + line(2) + live + line(3), line(2) + line(3) + line(4) + live + line(5)}, "12.34.5"},
+		"nothing came meanwhile":    {[]string{line(1) + live, line(1) + live + line(2)}, "1..2"},
+		"none were there":           {[]string{live, line(1) + live}, ".1."},
+		"the last one is forgotten": {[]string{line(1) + live, line(7) + line(8) + live}, "1.78."},
+		"before it was live":        {[]string{line(1), line(1) + line(2) + live}, "12."},
+		"twice":                     {[]string{line(1) + live, line(1) + line(2), line(1) + line(2) + live}, "1.2."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			for e, err := range client.NodeLogs(t.Context(), expiring(t, &renewed{tokens: []string{"good"}}, c.streams...), api.LogQuery{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += strings.Trim(strings.TrimPrefix(string(e.Data), `{"n":`), "{}")
+				if e.Name == api.LogLive {
+					got += "."
+				}
+			}
+			if got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 }

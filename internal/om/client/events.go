@@ -16,7 +16,8 @@ import (
 
 // Events streams the events q selects, as they come, until ctx ends, the stream
 // ends or the loop is left. An error is yielded once, last. An event of kind
-// [api.Resync] says that this reader was too slow and lost some.
+// [api.Resync] says that this reader lost some: it was too slow, or its token ended
+// and the stream goes on with the next one.
 func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Event, error] {
 	return EventsFrom(ctx, c, q, nil)
 }
@@ -25,32 +26,57 @@ func Events(ctx context.Context, c *Client, q api.EventQuery) iter.Seq2[api.Even
 // from then on is in it, so the state asked for afterwards misses nothing.
 func EventsFrom(ctx context.Context, c *Client, q api.EventQuery, opened func()) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
-		for e, err := range c.stream(ctx, "events", api.GetDaemonEvents.Describe(), q, opened) {
-			var id uint64
-			if err == nil {
-				if id, err = strconv.ParseUint(e.ID, 10, 64); err != nil {
-					err = fmt.Errorf("events of %s: event id %q is no number", c.target, e.ID)
+		next, began := uint64(0), time.Now() // the number of the event that comes
+		for {
+			first, expired := next, false
+			for e, err := range c.stream(ctx, "events", api.GetDaemonEvents.Describe(), q, opened) {
+				var id uint64
+				if err == nil {
+					if id, err = strconv.ParseUint(e.ID, 10, 64); err != nil {
+						err = fmt.Errorf("events of %s: event id %q is no number", c.target, e.ID)
+					}
+				}
+				if expired = c.goesOn(err); expired {
+					break
+				}
+				if err != nil {
+					yield(api.Event{}, err)
+					return
+				}
+				next = first + id + 1
+				if e.Name != api.Resync && q.Limit > 0 {
+					q.Limit-- // of those left; at zero the daemon ends the stream
+				}
+				if !yield(api.Event{Kind: e.Name, ID: first + id, At: time.Now(), Data: e.Data}, nil) {
+					return
 				}
 			}
-			if err != nil {
-				yield(api.Event{}, err)
+			if !expired || !shorten(&q, &began) || !yield(api.Event{Kind: api.Resync, ID: next, At: time.Now(), Data: []byte(`{"labels":{},"lost":0}`)}, nil) {
 				return
 			}
-			if !yield(api.Event{Kind: e.Name, ID: id, At: time.Now(), Data: e.Data}, nil) {
-				return
-			}
+			next, opened = next+1, nil
 		}
 	}
 }
 
 // NodeLogs streams the log of a node: events named [api.LogLine] and [api.LogLive].
 func NodeLogs(ctx context.Context, c *Client, q api.LogQuery) iter.Seq2[sse.Event, error] {
-	return c.stream(ctx, "log", api.GetNodeLogs.Describe(), q, nil)
+	return c.lines(ctx, api.GetNodeLogs.Describe(), func(again bool) any {
+		if again {
+			q.Lines = overlap
+		}
+		return q
+	})
 }
 
 // InstanceLogs streams the log of an instance, as [NodeLogs].
 func InstanceLogs(ctx context.Context, c *Client, q api.InstanceLogQuery) iter.Seq2[sse.Event, error] {
-	return c.stream(ctx, "log", api.GetInstanceLogs.Describe(), q, nil)
+	return c.lines(ctx, api.GetInstanceLogs.Describe(), func(again bool) any {
+		if again {
+			q.Lines = overlap
+		}
+		return q
+	})
 }
 
 // audit is the stream whose last word its reader shows.
@@ -101,7 +127,7 @@ func (c *Client) stream(ctx context.Context, what string, d api.Description, in 
 				return
 			}
 			if e.Name == api.StreamEnd && what != audit {
-				yield(sse.Event{}, fmt.Errorf("%s of %s: ended: %s", what, c.target, lastWord(e.Data)))
+				yield(sse.Event{}, fmt.Errorf("%s of %s: %w", what, c.target, &endedError{lastWord(e.Data)}))
 				return
 			}
 			if !yield(e, nil) {

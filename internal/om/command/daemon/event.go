@@ -225,7 +225,9 @@ func lost(ev api.Event) string {
 	var data struct {
 		Lost uint64 `json:"lost"`
 	}
-	_ = json.Unmarshal(ev.Data, &data) // zero: how many is not known
+	if json.Unmarshal(ev.Data, &data) == nil && data.Lost == 0 {
+		return "events of a moment may be missing here: the token ended, and they go on with the next one"
+	}
 	return fmt.Sprintf("events were lost, %d so far: they are read more slowly than they come; --filter asks for fewer", data.Lost)
 }
 

@@ -27,7 +27,7 @@ type following struct {
 
 // follow returns the access of who makes the request of ctx.
 func (s *Server) follow(ctx context.Context) *following {
-	f := &following{why: "the token has expired"}
+	f := &following{why: api.TokenExpired}
 	reader := principal(ctx)
 	if !reader.Expires.IsZero() {
 		f.timer = time.NewTimer(time.Until(reader.Expires))

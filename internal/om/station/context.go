@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -241,8 +242,14 @@ func (s Station) Load() (File, error) {
 	return f, nil
 }
 
+// open opens a file to read it. What waits for a writer, as a pipe does, is no file of
+// ours: its kind is told instead of waiting with it.
+func open(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 func (s Station) read() ([]byte, error) {
-	f, err := os.Open(s.Path())
+	f, err := open(s.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -2,6 +2,7 @@ package station
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func meant(data []byte, err error, at int64) (string, int64) {
 		return err.Error(), syntax.Offset - 1
 	}
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("%s is %s, where %s goes", kind.Field, article(kind.Value), wanted(kind.Type)), kind.Offset - 1
+		return fmt.Sprintf("%s is %s, where %s goes", cmp.Or(kind.Field, "the file"), article(kind.Value), wanted(kind.Type)), kind.Offset - 1
 	}
 	if word, ok := errors.AsType[*wordError](err); ok {
 		return err.Error(), whereIs(data, word.word, at)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -109,6 +110,7 @@ func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
 		`{"users":{"b":{"client_certificate":"c"}}}`:       "user b: a client certificate goes with its key",
 		`{"users":{"a b":{}}}`:                             "a name has no blank",
 		`{"users":{"` + strings.Repeat("a", 65) + `":{}}}`: "at most 64 bytes",
+		`[]`:              "line 1, column 1: the file is an array, where an object in {braces} goes",
 		`{} {}`:           "something follows",
 		`{"contexts":[]}`: "line 1, column 13: contexts is an array, where an object in {braces} goes",
 		`{"clusters":{"a":{"server":"a"}},"users":{"b":{}},"contexts":{"x":{"cluster":"a","user":"b","access_token_duration":"soon"}}}`: "not a duration",
@@ -152,6 +154,17 @@ func TestARefusedChangeLeavesTheFile(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(s.Path()); string(text) != example {
 		t.Error("the file changed")
+	}
+}
+
+func TestAPipeIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := station.At(t.TempDir())
+	if err := errors.Join(os.MkdirAll(filepath.Dir(s.Path()), 0o700), syscall.Mkfifo(s.Path(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(); err == nil || !strings.Contains(err.Error(), "is no file") {
+		t.Error(err)
 	}
 }
 

@@ -73,7 +73,7 @@ func (s Station) Tokens(name string) (Tokens, error) {
 	if err := s.check(); err != nil {
 		return Tokens{}, err
 	}
-	f, err := os.Open(s.tokenFile(name))
+	f, err := open(s.tokenFile(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Tokens{}, nil
 	}

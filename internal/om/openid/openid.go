@@ -26,6 +26,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
@@ -115,7 +116,8 @@ func (p *Provider) discover(ctx context.Context) error {
 	return nil
 }
 
-// private refuses the addresses where somebody between could read what is exchanged.
+// private refuses the addresses where somebody between could read what is exchanged,
+// and those that a terminal would not show as they are.
 func private(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -123,6 +125,8 @@ func private(address string) error {
 	}
 	ip := net.ParseIP(u.Hostname())
 	switch {
+	case strings.ContainsFunc(address, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return errors.New("an address with what does not print")
 	case u.Scheme == "https" && u.Host != "":
 		return nil
 	case u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()):

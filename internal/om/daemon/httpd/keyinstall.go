@@ -16,7 +16,8 @@ import (
 )
 
 // postInstanceActionKeyInstall submits an install in each instance of this node that
-// has files made of the keys.
+// has files made of the keys. The instances of the namespaces the caller may not read
+// have theirs installed too, as when a key changes, and are not told of.
 func (s *Server) postInstanceActionKeyInstall(ctx context.Context, in *api.KeyInstall) (api.KeyInstallList, error) {
 	from, _, err := s.local(in.ObjectName)
 	switch {
@@ -48,6 +49,9 @@ func (s *Server) postInstanceActionKeyInstall(ctx context.Context, in *api.KeyIn
 		})
 		if err != nil {
 			return list, err
+		}
+		if !mayRead(ctx, p.Namespace) {
+			continue
 		}
 		list.Items = append(list.Items, api.KeyInstallItem{
 			Kind: "KeyInstallItem", Meta: api.InstanceMeta{Object: p.String(), Node: s.o.Node},

@@ -95,6 +95,15 @@ func TestWhoReadsTooSlowlyIsToldApart(t *testing.T) {
 	}
 }
 
+func TestATokenThatEndedIsNoSlowReader(t *testing.T) {
+	t.Parallel()
+	d := daemons{api.Localhost: {"A {}", `resync {"labels":{},"lost":0}`, "A {}"}}
+	_, told, err := watch(t, d, "--limit", "2")
+	if err != nil || !strings.Contains(told, "the token ended") || strings.Contains(told, "slowly") {
+		t.Errorf("%v\n%s", err, told)
+	}
+}
+
 func TestALossIsNotWhatIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	d := daemons{api.Localhost: {`resync {"labels":{},"lost":7}`, "B {}", "A {}"}}

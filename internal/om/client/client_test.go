@@ -238,18 +238,18 @@ func TestLinesOutliveATokenThatIsRenewed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := ""
+			var got strings.Builder
 			for e, err := range client.NodeLogs(t.Context(), expiring(t, &renewed{tokens: []string{"good"}}, c.streams...), api.LogQuery{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got += strings.Trim(strings.TrimPrefix(string(e.Data), `{"n":`), "{}")
+				got.WriteString(strings.Trim(strings.TrimPrefix(string(e.Data), `{"n":`), "{}"))
 				if e.Name == api.LogLive {
-					got += "."
+					got.WriteString(".")
 				}
 			}
-			if got != c.want {
-				t.Errorf("got %s", got)
+			if got.String() != c.want {
+				t.Errorf("got %s", got.String())
 			}
 		})
 	}

@@ -441,8 +441,13 @@ func TestAProviderWithoutAFlowSaysWhichOneItHas(t *testing.T) {
 func TestACodeThatCannotBeShownIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []map[string]any{
-		{"user_code": "A\x1b[2J"}, {"user_code": ""}, {"user_code": strings.Repeat("A", 65)}, {"verification_uri": "http://login.example.com/type"}, {"device_code": ""},
-		{"verification_uri": "https://login.example.com/\u009b2J"}, {"verification_uri": "https://login.example.com/\u202e"},
+		{"user_code": "A\x1b[2J"},
+		{"user_code": ""},
+		{"user_code": strings.Repeat("A", 65)},
+		{"device_code": ""},
+		{"verification_uri": "http://login.example.com/type"},
+		{"verification_uri": "https://login.example.com/\u009b2J"},
+		{"verification_uri": "https://login.example.com/\u202e"},
 	} {
 		p := newProvider(t)
 		maps.Copy(p.device, wrong)

@@ -66,7 +66,12 @@ func mayRead(ctx context.Context, namespace string) bool {
 // is only told to those who are known.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(servedBy, s.o.Node)
-	r = limitReads(w, r)
+	limited := r.WithContext(r.Context())
+	limited.Body = limitReads(w, r)
+	s.serve(w, limited)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if tooLarge(r) {
 		refuse(w, r, api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the headers are larger than %d bytes: send the parameters of a PATCH in a form, select with patterns", headerLimit)))
 		return

@@ -27,19 +27,17 @@ const (
 	readAhead    = 64 << 10         // believed of the length a client claims
 )
 
-// limitReads returns r with a body that has a limited time to arrive, whether its
-// operation reads it or not: what is left of it is read before the answer leaves. r
-// stays as it is: the HTTP library looks at its body for whether the client waits to be
-// told to send it, and then leaves it where it is.
-func limitReads(w http.ResponseWriter, r *http.Request) *http.Request {
+// limitReads returns the body of r with a limited time to arrive, whether its operation
+// reads it or not: what is left of it is read before the answer leaves. It is for a copy
+// of r: the HTTP library looks at the body of r for whether the client waits to be told
+// to send it, and then leaves it where it is.
+func limitReads(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
-		return r
+		return r.Body
 	}
 	b := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w), end: time.Now().Add(bodyTimeout)}
 	b.extend()
-	limited := *r
-	limited.Body = b
-	return &limited
+	return b
 }
 
 // timedBody is a body that must make progress.

@@ -17,17 +17,24 @@ import (
 // removeWait is how long an engine may take to stop what it kills, and to remove it.
 const removeWait = 30 * time.Second
 
+// ours is what find returns, and an error for a container of somebody else.
+func (c *container) ours(ctx context.Context) (*found, error) {
+	f, err := c.find(ctx)
+	if err == nil && f != nil && !c.owns(f) {
+		return nil, c.foreign()
+	}
+	return f, err
+}
+
 // Start implements [resource.Starter].
 func (c *container) Start(ctx context.Context) error {
 	refuse := func(err error) error { return &resource.UntouchedError{Err: err} }
-	f, err := c.find(ctx)
+	f, err := c.ours(ctx)
 	switch {
 	case err != nil:
 		return refuse(err)
 	case f == nil:
 		return c.started(ctx, c.create(ctx, nil))
-	case !c.owns(f):
-		return refuse(c.foreign())
 	case f.phase() == runs:
 		return &resource.AlreadyUpError{What: "container " + c.fullName()}
 	case f.phase() == between:
@@ -93,14 +100,9 @@ func (c *container) remove(ctx context.Context, f *found) error {
 
 // Stop implements [resource.Stopper].
 func (c *container) Stop(ctx context.Context) error {
-	f, err := c.find(ctx)
-	switch {
-	case err != nil:
+	f, err := c.ours(ctx)
+	if err != nil || f == nil {
 		return err
-	case f == nil:
-		return nil
-	case !c.owns(f):
-		return c.foreign()
 	}
 	if f.phase() != ended {
 		if err := c.end(ctx, f); err != nil {
@@ -147,14 +149,9 @@ func (c *container) end(ctx context.Context, f *found) error {
 
 // Unprovision implements [resource.Unprovisioner].
 func (c *container) Unprovision(ctx context.Context) error {
-	f, err := c.find(ctx)
-	switch {
-	case err != nil:
+	f, err := c.ours(ctx)
+	if err != nil || f == nil {
 		return err
-	case f == nil:
-		return nil
-	case !c.owns(f):
-		return c.foreign()
 	}
 	return c.remove(ctx, f)
 }
@@ -204,16 +201,11 @@ func (c *container) there(ctx context.Context) (*found, error) {
 	if c.env.Terminal.In == nil {
 		return nil, errors.New("there is nobody to talk to: this is for the command line of the node")
 	}
-	f, err := c.find(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case f == nil:
-		return nil, fmt.Errorf("there is no container %s: start the resource first", c.fullName())
-	case !c.owns(f):
-		return nil, c.foreign()
+	f, err := c.ours(ctx)
+	if err == nil && f == nil {
+		err = fmt.Errorf("there is no container %s: start the resource first", c.fullName())
 	}
-	return f, nil
+	return f, err
 }
 
 // foreground runs the engine on the terminal of whoever asked.

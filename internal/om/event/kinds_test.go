@@ -8,60 +8,13 @@ import (
 	"testing"
 
 	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/event/eventtest"
 )
-
-func every() []event.Event {
-	return []event.Event{
-		event.ClusterConfigUpdated{},
-		event.ClusterStatusUpdated{},
-		event.ConfigFileRemoved{},
-		event.ConfigFileUpdated{},
-		event.DaemonListenerUpdated{},
-		event.DaemonStatusUpdated{},
-		event.Exec{},
-		event.ExecFailed{},
-		event.ExecSuccess{},
-		event.FileInstalled{},
-		event.InstanceConfigDeleted{},
-		event.InstanceConfigUpdated{},
-		event.InstanceFrozenFileRemoved{},
-		event.InstanceFrozenFileUpdated{},
-		event.InstanceMonitorAction{},
-		event.InstanceMonitorDeleted{},
-		event.InstanceMonitorUpdated{},
-		event.InstanceStatusDeleted{},
-		event.InstanceStatusPost{},
-		event.InstanceStatusUpdated{},
-		event.InstanceStoppedFileRemoved{},
-		event.InstanceStoppedFileUpdated{},
-		event.NodeConfigUpdated{},
-		event.NodeFrozen{},
-		event.NodeFrozenFileRemoved{},
-		event.NodeFrozenFileUpdated{},
-		event.NodeMonitorUpdated{},
-		event.NodeStatsUpdated{},
-		event.NodeStatusUpdated{},
-		event.ObjectCreated{},
-		event.ObjectDeleted{},
-		event.ObjectOrchestrationAccepted{},
-		event.ObjectOrchestrationEnd{},
-		event.ObjectOrchestrationRefused{},
-		event.ObjectStatusDeleted{},
-		event.ObjectStatusDone{},
-		event.ObjectStatusUpdated{},
-		event.ProgressInstanceMonitor{},
-		event.RunFileRemoved{},
-		event.RunFileUpdated{},
-		event.SetInstanceMonitor{},
-		event.SetInstanceMonitorRefused{},
-		event.SetNodeMonitor{},
-	}
-}
 
 func TestTheKindOfAnEventIsTheNameOfItsType(t *testing.T) {
 	t.Parallel()
 	var kinds []string
-	for _, e := range every() {
+	for _, e := range eventtest.Every() {
 		if name := reflect.TypeOf(e).Name(); e.Kind() != name {
 			t.Errorf("%s says it is a %s", name, e.Kind())
 		}
@@ -76,7 +29,7 @@ func TestTheKindOfAnEventIsTheNameOfItsType(t *testing.T) {
 // The fields readers rely on, in the words of the API documentation.
 func TestFieldsOfTheWire(t *testing.T) {
 	t.Parallel()
-	for _, e := range every() {
+	for _, e := range eventtest.Every() {
 		b, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)

@@ -7,58 +7,10 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/event/eventtest"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 )
-
-// everyEvent is one of each kind.
-func everyEvent() []event.Event {
-	return []event.Event{
-		event.ClusterConfigUpdated{},
-		event.ClusterStatusUpdated{},
-		event.ConfigFileRemoved{},
-		event.ConfigFileUpdated{},
-		event.DaemonListenerUpdated{},
-		event.DaemonStatusUpdated{},
-		event.Exec{},
-		event.ExecFailed{},
-		event.ExecSuccess{},
-		event.FileInstalled{},
-		event.InstanceConfigDeleted{},
-		event.InstanceConfigUpdated{},
-		event.InstanceFrozenFileRemoved{},
-		event.InstanceFrozenFileUpdated{},
-		event.InstanceMonitorAction{},
-		event.InstanceMonitorDeleted{},
-		event.InstanceMonitorUpdated{},
-		event.InstanceStatusDeleted{},
-		event.InstanceStatusPost{},
-		event.InstanceStatusUpdated{},
-		event.InstanceStoppedFileRemoved{},
-		event.InstanceStoppedFileUpdated{},
-		event.NodeConfigUpdated{},
-		event.NodeFrozen{},
-		event.NodeFrozenFileRemoved{},
-		event.NodeFrozenFileUpdated{},
-		event.NodeMonitorUpdated{},
-		event.NodeStatsUpdated{},
-		event.NodeStatusUpdated{},
-		event.ObjectCreated{},
-		event.ObjectDeleted{},
-		event.ObjectOrchestrationAccepted{},
-		event.ObjectOrchestrationEnd{},
-		event.ObjectOrchestrationRefused{},
-		event.ObjectStatusDeleted{},
-		event.ObjectStatusDone{},
-		event.ObjectStatusUpdated{},
-		event.ProgressInstanceMonitor{},
-		event.RunFileRemoved{},
-		event.RunFileUpdated{},
-		event.SetInstanceMonitor{},
-		event.SetInstanceMonitorRefused{},
-		event.SetNodeMonitor{},
-	}
-}
 
 // published is e as readers get it: about an object of namespace, when it can be
 // about one and namespace is not empty.
@@ -85,7 +37,7 @@ func matrix(see func(rbac.Caller, *event.Envelope) bool) (wrong []string) {
 		readers[grants] = rbac.Caller{Known: true, Grants: parsed}
 	}
 	all := []string{"guest:ns1", "operator:ns1", "admin:ns1", "guest:ns2", "guest", "root", "join", "leave"}
-	for _, e := range everyEvent() {
+	for _, e := range eventtest.Every() {
 		for _, namespace := range []string{"ns1", ""} {
 			envelope, aboutObject := published(e, namespace)
 			allowed := all
@@ -111,7 +63,7 @@ func matrix(see func(rbac.Caller, *event.Envelope) bool) (wrong []string) {
 func TestEachKindOfEventHasTheGrantItNeeds(t *testing.T) {
 	t.Parallel()
 	var kinds []string
-	for _, e := range everyEvent() {
+	for _, e := range eventtest.Every() {
 		kinds = append(kinds, e.Kind())
 		if needOf(e.Kind()) == needOf("a kind nobody declared") {
 			t.Errorf("%s is in no row of the table", e.Kind())

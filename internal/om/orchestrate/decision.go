@@ -33,6 +33,8 @@ const (
 	Prepare Verb = "prepare" // run pre_monitor_action
 	Reboot  Verb = "reboot"  // the node, at once
 	Crash   Verb = "crash"   // the node, at once
+
+	Fence Verb = "fence" // a lost node, see [Action.Node]
 )
 
 // Action is something to do to the local instance.
@@ -41,6 +43,7 @@ type Action struct {
 	RID    []string // some resources only
 	Leader bool     // act on the shared resources too
 	Force  bool
+	Node   string // to fence
 }
 
 // String returns the action as a person would say it.
@@ -48,6 +51,9 @@ func (a Action) String() string {
 	s := string(a.Verb)
 	if len(a.RID) > 0 {
 		s += " " + strings.Join(a.RID, ",")
+	}
+	if a.Node != "" {
+		s += " " + a.Node
 	}
 	if a.Leader {
 		s += " as leader"
@@ -76,7 +82,7 @@ func (v Verb) states() (acting, done, failed string) {
 		return StateDeleting, StateDeleted, StateDeleteFailed
 	case Boot:
 		return StateBooting, StateBooted, StateBootFailed
-	case Freeze, Unfreeze, Hold, Release, RecordBoot, Prepare, Reboot, Crash:
+	case Freeze, Unfreeze, Hold, Release, RecordBoot, Prepare, Reboot, Crash, Fence:
 	}
 	return "", "", ""
 }

@@ -32,13 +32,78 @@ type World struct {
 	Nodes map[string]Node
 	// Parents and Children are the availability of the related objects.
 	Parents, Children map[string]cluster.Status
-	Local             Local
+	// Affinities say where the objects run that this one wants, or does not want,
+	// the company of.
+	Affinities []Affinity
+	// Rejoin: the node has just come back and does not know its peers yet, nothing
+	// is orchestrated.
+	Rejoin bool
+	// Votes is the count Quorum follows from, for the reasons; zero when there is none.
+	Votes Tally
+	// Fence are the peers that were lost while their instance was up, and how far
+	// their fencing is. Nothing is started in their stead before.
+	Fence map[string]FenceState
+	Local Local
+}
+
+// Tally is a count of votes.
+type Tally struct{ Have, Total int }
+
+// FenceState tells how far the fencing of a node is.
+type FenceState int
+
+// The states of a fencing. A node that needs none has [FenceNone].
+const (
+	FenceNone       FenceState = iota
+	FenceDue                   // to be done by the node that is to take over
+	FenceRunning               // its command runs
+	FenceFailed                // it failed, and is due again later
+	FenceDone                  // the node is known to be off
+	FenceOverridden            // an operator said that it is off
+)
+
+// Blocks reports whether nothing may be started in the stead of the node.
+func (f FenceState) Blocks() bool {
+	return f == FenceDue || f == FenceRunning || f == FenceFailed
+}
+
+// String is the state in words.
+func (f FenceState) String() string {
+	switch f {
+	case FenceDue:
+		return "due"
+	case FenceRunning:
+		return "running"
+	case FenceFailed:
+		return "failed"
+	case FenceDone:
+		return "done"
+	case FenceOverridden:
+		return "overridden"
+	case FenceNone:
+	}
+	return "none"
+}
+
+// Affinity is an object this one wants the company of, or does not.
+type Affinity struct {
+	Object string // as written
+	Hard   bool   // a must, not a wish
+	Anti   bool   // not on the same node
+	// Up are the nodes where the object is up, or about to be.
+	Up map[string]bool
 }
 
 // Node is a node in the scope of the object, and its instance as last told.
 type Node struct {
-	State   string // of the node monitor
+	State   string // of the node monitor; empty when the node is not heard
 	Frozen  bool
+	// Heard: the node was heard since our start, at least once. Stale: it was, and
+	// is not any more. Both false: nothing is known of it.
+	Heard, Stale bool
+	// Preserved: the node said that its daemon ends on purpose, and that its
+	// instances go on; nobody takes them over.
+	Preserved bool
 	Load15M float64
 	Score   uint64
 	Status  *cluster.InstanceStatus

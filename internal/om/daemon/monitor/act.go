@@ -29,7 +29,7 @@ func forks(v orchestrate.Verb) bool {
 		orchestrate.Provision, orchestrate.Unprovision, orchestrate.Delete, orchestrate.Boot:
 		return true
 	case orchestrate.Freeze, orchestrate.Unfreeze, orchestrate.Hold, orchestrate.Release, orchestrate.RecordBoot,
-		orchestrate.Prepare, orchestrate.Reboot, orchestrate.Crash:
+		orchestrate.Prepare, orchestrate.Reboot, orchestrate.Crash, orchestrate.Fence:
 	}
 	return false
 }
@@ -51,6 +51,8 @@ func (m *Monitor) act(w *watched, a orchestrate.Action, sid string) {
 		m.jobEnded(w, m.power(Power.Reboot), false)
 	case orchestrate.Crash:
 		m.jobEnded(w, m.power(Power.Crash), false)
+	case orchestrate.Fence:
+		m.fence(w, a.Node)
 	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown,
 		orchestrate.Provision, orchestrate.Unprovision, orchestrate.Delete, orchestrate.Boot:
 		m.fork(w, a, sid)
@@ -75,6 +77,18 @@ func (m *Monitor) power(f func(Power) error) error {
 		return errors.New("this agent may not take the node down")
 	}
 	return f(m.o.Power)
+}
+
+// fence has a lost node taken down, beside: its end comes back as a post.
+func (m *Monitor) fence(w *watched, node string) {
+	if m.o.Fencer == nil {
+		m.jobEnded(w, errors.New("this agent fences no node"), false)
+		return
+	}
+	m.spawn(func(ctx context.Context) {
+		err := m.o.Fencer.Fence(ctx, node, w.path)
+		m.post(func() { m.jobEnded(w, err, false) })
+	})
 }
 
 // prepare runs pre_monitor_action: through a shell when it is more than a

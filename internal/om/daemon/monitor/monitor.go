@@ -66,6 +66,12 @@ type Power interface {
 	Crash() error
 }
 
+// Fencer takes a lost node down, before the instance it had of an object is
+// started elsewhere. The error of a fencing that failed keeps from that.
+type Fencer interface {
+	Fence(ctx context.Context, node string, p object.Path) error
+}
+
 // Options are what a monitor works with.
 type Options struct {
 	Paths    host.Paths
@@ -79,6 +85,7 @@ type Options struct {
 	Flags    Flags
 	Locks    Locks           // nil: there are none
 	Power    Power           // nil: monitor actions never take the node down
+	Fencer   Fencer          // nil: no node is fenced
 	Ready    <-chan struct{} // closed once the disk was read; nil: it was
 	BootID   string          // of the running kernel; empty: boots are not followed
 	History  string          // file that keeps the orchestrations; empty: they are kept in memory only

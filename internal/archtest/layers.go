@@ -39,7 +39,7 @@ func Layers() Table {
 			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest", "internal/koc/whole"}},
 			{Name: "pure", Pure: true, Packages: []string{
 				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/policy", "internal/om/schedule",
-				"internal/om/cluster", "internal/om/event", "internal/om/event/eventtest", "internal/om/schema", "internal/om/certificate", "internal/om/orchestrate", "internal/om/simulate",
+				"internal/om/cluster", "internal/om/heartbeat", "internal/om/event", "internal/om/event/eventtest", "internal/om/schema", "internal/om/certificate", "internal/om/orchestrate", "internal/om/simulate",
 				"internal/krops/config", "internal/krops/plan",
 			}},
 			{Name: "contract", Packages: []string{
@@ -89,6 +89,8 @@ func Layers() Table {
 			{"internal/om/daemon/httpd", "internal/om/daemon/monitor", "an orchestration asked through the API is a goal"},
 			{"internal/om/command/...", "internal/om/command/...", "one command tree"},
 			{"internal/om/tui", "internal/om/command/...", "the terminal interface is a command, and draws what others print"},
+			{"internal/om/daemon/heartbeat/...", "internal/om/daemon/heartbeat", "what a driver of heartbeats is"},
+			{"internal/om/heartbeat", "internal/secret", "frames are sealed with keys of the cluster secret"},
 			{"internal/krops/config", "internal/secret", "a token is among the settings"},
 			{"internal/krops/config", "github.com/pelletier/go-toml/v2/...", "the configuration is TOML, and reading a text acts on nothing"},
 			{"internal/krops/helm", "internal/krops/kube", "a release lives on a cluster"},

@@ -156,7 +156,17 @@ type View struct {
 	Health  Health
 	Nodes   map[string]*Node
 	Objects map[object.Path]*Object
-	Gen     uint64 // counts publications
+	Peers   map[string]Peer // the other nodes, as the heartbeats know them
+	Gen     uint64          // counts publications
+}
+
+// Peer is what the heartbeats know of another node. The zero Peer is a node that
+// was not heard since this daemon started.
+type Peer struct {
+	Beating bool      `json:"beating"` // heard in time
+	Since   time.Time `json:"since"`   // when Beating last changed
+	Heard   bool      `json:"heard"`   // at least once since this daemon started
+	Left    bool      `json:"left"`    // it announced that it ends
 }
 
 // Health is what follows, for the cluster, from the states of its nodes.

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -42,9 +43,10 @@ const MaxToken = 16 << 10
 
 // Tokens makes and verifies the bearer tokens of a cluster.
 type Tokens struct {
-	issuer string
-	key    *ecdsa.PrivateKey
-	signer jose.Signer
+	issuer    string
+	key       *ecdsa.PrivateKey
+	signer    jose.Signer
+	authority string // PEM
 }
 
 // NewTokens returns the tokens signed by key, a P-256 key that serves nothing
@@ -56,6 +58,15 @@ func NewTokens(key *ecdsa.PrivateKey, issuer string) (*Tokens, error) {
 		return nil, fmt.Errorf("token signing key: %w", err)
 	}
 	return &Tokens{issuer: issuer, key: key, signer: signer}, nil
+}
+
+// Naming returns the tokens that name the authority of the certificates of the
+// cluster when they let a node join: the bearer is not of the cluster yet, and
+// trusts nothing of it otherwise.
+func (t *Tokens) Naming(authority []byte) *Tokens {
+	named := *t
+	named.authority = string(authority)
+	return &named
 }
 
 // PublicKey is what verifies the tokens.
@@ -84,6 +95,7 @@ type claims struct {
 	Role     []string `json:"role,omitempty"`  // of a refresh token, and those below
 	Scope    string   `json:"scope,omitempty"` //
 	Stamp    string   `json:"stamp,omitempty"` //
+	CA       string   `json:"ca,omitempty"`    // of a token that lets a node join
 }
 
 // Issue makes a token that says the bearer is subject, with these grants, for
@@ -107,6 +119,9 @@ func (t *Tokens) issue(subject string, c claims, grants rbac.Grants, life time.D
 		return secret.String{}, time.Time{}, fmt.Errorf("token duration %s: must be between 1s and %s", life, MaxLife)
 	}
 	c.TokenUse, c.Grant = useAccess, grants.Strings()
+	if slices.ContainsFunc(grants, func(g rbac.Grant) bool { return g.Role == rbac.Join }) {
+		c.CA = t.authority
+	}
 	return t.sign(subject, c, life, now)
 }
 

@@ -21,12 +21,14 @@ const (
 	NeedRefresh         // a refresh token
 	NeedWriter          // what writing a configuration asks, see [Need.On]
 	NeedSquatter        // squatter: writes the configurations of namespaces
+	NeedJoin            // join, or root: adds a node, and reads what it needs
+	NeedLeave           // leave, or root: removes a node
 )
 
 var needWords = [...]string{
 	"undeclared", "public", "any user", "any role", "guest in the namespace", "operator in the namespace",
 	"admin in the namespace", "root", "root socket", "the root socket or a password", "a refresh token",
-	"admin in the namespace, squatter for the configuration of a namespace", "squatter",
+	"admin in the namespace, squatter for the configuration of a namespace", "squatter", "join", "leave",
 }
 
 // String says the need in words, as the API document prints it.
@@ -39,7 +41,7 @@ func (n Need) String() string {
 
 // Needs lists the declared needs.
 func Needs() []Need {
-	return []Need{Public, Known, AnyRole, NeedGuest, NeedOperator, NeedAdmin, NeedRoot, ThroughSocket, NeedCredential, NeedRefresh, NeedWriter, NeedSquatter}
+	return []Need{Public, Known, AnyRole, NeedGuest, NeedOperator, NeedAdmin, NeedRoot, ThroughSocket, NeedCredential, NeedRefresh, NeedWriter, NeedSquatter, NeedJoin, NeedLeave}
 }
 
 // Caller is who calls, as far as rights are concerned.
@@ -79,6 +81,10 @@ func (c Caller) Allows(n Need, namespace string) bool {
 		return c.Known && (c.Grants.In(namespace, Admin) || c.Grants.Has(Squatter))
 	case NeedSquatter:
 		return c.Known && c.Grants.Has(Squatter)
+	case NeedJoin:
+		return c.Known && c.Grants.Has(Join)
+	case NeedLeave:
+		return c.Known && c.Grants.Has(Leave)
 	case Undeclared:
 	}
 	return false
@@ -134,6 +140,10 @@ func (n Need) Refusal(namespace string) string {
 		return "needs the admin grant on namespace " + namespace + ", or root"
 	case NeedSquatter:
 		return "need one of [squatter root] grant"
+	case NeedJoin:
+		return "need one of [join root] grant"
+	case NeedLeave:
+		return "need one of [leave root] grant"
 	case NeedRoot:
 		return "needs the root grant"
 	case Undeclared, Public, Known, AnyRole:

@@ -16,6 +16,7 @@ type eventNeed struct {
 func needOf(kind string) eventNeed {
 	switch kind {
 	case "ClusterConfigUpdated", "ClusterStatusUpdated", "DaemonListenerUpdated", "DaemonStatusUpdated",
+		"JoinError", "JoinIgnored", "JoinRequest", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveRequest", "LeaveSuccess",
 		"NodeConfigUpdated", "NodeFrozen", "NodeFrozenFileRemoved", "NodeFrozenFileUpdated",
 		"NodeMonitorUpdated", "NodeStatsUpdated", "NodeStatusUpdated", "SetNodeMonitor":
 		return eventNeed{node: rbac.AnyRole} // as the status of the cluster

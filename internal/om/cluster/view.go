@@ -41,14 +41,41 @@ type NodeMonitor struct {
 
 // NodeStatus is what a node says of itself.
 type NodeStatus struct {
-	Agent        string              `json:"agent"` // version of the agent
-	API          string              `json:"api"`
-	Arbitrators  map[string]struct{} `json:"arbitrators"`
-	Compat       uint64              `json:"compat"`
-	FrozenAt     time.Time           `json:"frozen_at"`
-	Gen          map[string]uint64   `json:"gen"`
-	IsLeader     bool                `json:"is_leader"`
-	IsOverloaded bool                `json:"is_overloaded"`
+	Agent        string                      `json:"agent"` // version of the agent
+	API          string                      `json:"api"`
+	Arbitrators  map[string]ArbitratorStatus `json:"arbitrators"` // by name
+	Compat       uint64                      `json:"compat"`
+	FrozenAt     time.Time                   `json:"frozen_at"`
+	Gen          map[string]uint64           `json:"gen"`
+	IsLeader     bool                        `json:"is_leader"`
+	IsOverloaded bool                        `json:"is_overloaded"`
+	// Fences are the lost nodes this one has fenced, or is to, by name.
+	Fences map[string]FenceStatus `json:"fences,omitempty"`
+	// Quorum is the count of votes of this node, when there was reason to count.
+	Quorum *QuorumStatus `json:"quorum,omitempty"`
+}
+
+// ArbitratorStatus is an arbitrator as a node sees it.
+type ArbitratorStatus struct {
+	URL    string `json:"url"`
+	Status Status `json:"status"` // up or down
+	Weight int    `json:"weight"`
+}
+
+// FenceStatus tells how far the fencing of a lost node is.
+type FenceStatus struct {
+	State     string    `json:"state"` // due, running, failed, done or overridden
+	Reason    string    `json:"reason,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
+	RetryAt   time.Time `json:"retry_at,omitzero"`
+}
+
+// QuorumStatus is a count of votes.
+type QuorumStatus struct {
+	Votes  int    `json:"votes"`
+	Total  int    `json:"total"`
+	Held   bool   `json:"held"` // the node may act for the cluster
+	Reason string `json:"reason"`
 }
 
 // NodeConfig is the evaluated configuration of a node.

@@ -25,7 +25,7 @@ type node struct {
 
 // start publishes a node that is alone in its cluster, and idle.
 func (n *node) start(status cluster.NodeStatus) {
-	status.Arbitrators, status.Gen = map[string]struct{}{}, map[string]uint64{}
+	status.Arbitrators, status.Gen = map[string]cluster.ArbitratorStatus{}, map[string]uint64{}
 	n.state.SetNodeStatus(n.name, status)
 	n.set("idle")
 }

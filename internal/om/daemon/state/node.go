@@ -48,6 +48,16 @@ func (s *State) SetNodeFrozen(node string, at time.Time) {
 	})
 }
 
+// EditNodeStatus changes some of the status of a node: those who own a part of it
+// do not undo what another one said meanwhile.
+func (s *State) EditNodeStatus(node string, edit func(*cluster.NodeStatus)) {
+	s.apply(func(c *change) {
+		v := nodeOf(c, node).Status
+		edit(&v)
+		s.setNodeStatus(c, node, v)
+	})
+}
+
 func (s *State) setNodeStatus(c *change, node string, v cluster.NodeStatus) {
 	n := *nodeOf(c, node)
 	if reflect.DeepEqual(n.Status, v) {

@@ -1,0 +1,196 @@
+// Command service is the service that the trials of the cluster run, and the client
+// that asks for it. Its service is its own witness: it holds a lock in the directory
+// that all nodes share as long as it lives, so the kernel knows whether two of them
+// live at once.
+//
+//	service serve NAME ADDRESS          serves until it is told to end
+//	service probe EVERY ADDRESS...      prints who answers, each time it changes
+//	service load NAME                   serves nobody, for many of them
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ops/holdfast/test/om/bed/witness"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 3 && args[0] == "serve":
+		return serve(ctx, args[1], args[2])
+	case len(args) > 2 && args[0] == "probe":
+		every, err := time.ParseDuration(args[1])
+		if err != nil {
+			return err
+		}
+		return probe(ctx, os.Stdout, every, args[2:])
+	case len(args) == 2 && args[0] == "load":
+		<-ctx.Done()
+		return nil
+	}
+	return errors.New("usage: serve NAME ADDRESS, probe EVERY ADDRESS..., load NAME")
+}
+
+// monotonic is the clock that all name spaces share.
+func monotonic() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
+	return time.Duration(t.Nano())
+}
+
+func serve(ctx context.Context, name, address string) error {
+	node, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	w, err := open(name, node)
+	if err != nil {
+		return err
+	}
+	defer func() { _, _ = w.log.Close(), w.lock.Close() }()
+	w.say(witness.Start)
+	go w.guard(ctx)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		w.say(witness.Stop)
+		return err
+	}
+	go func() {
+		<-ctx.Done()
+		_ = l.Close()
+	}()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			break
+		}
+		go func() {
+			_, _ = io.WriteString(conn, node+"\n")
+			_ = conn.Close()
+		}()
+	}
+	w.say(witness.Stop)
+	return nil
+}
+
+// stand is what a service tells of itself.
+type stand struct {
+	name, node string
+	log, lock  *os.File
+}
+
+func open(name, node string) (*stand, error) {
+	w := &stand{name: name, node: node}
+	var err error
+	file := filepath.Join(witness.Dir, name)
+	if w.log, err = os.OpenFile(file+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return nil, err
+	}
+	w.lock, err = os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	return w, err
+}
+
+func (w *stand) say(what string) {
+	b, err := json.Marshal(witness.Stamp{At: monotonic(), Node: w.node, Pid: os.Getpid(), What: what})
+	if err == nil {
+		_, _ = w.log.Write(append(b, '\n'))
+	}
+}
+
+// guard takes the lock. Whoever does not get it at once is not alone.
+func (w *stand) guard(ctx context.Context) {
+	said := false
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if unix.Flock(int(w.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil { //nolint:gosec // a descriptor
+			if said {
+				w.say(witness.Alone)
+			}
+			<-ctx.Done()
+			return
+		}
+		if !said {
+			w.say(witness.Overlap)
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// probe asks every address, again and again.
+func probe(ctx context.Context, out io.Writer, every time.Duration, addresses []string) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	last := "?"
+	enc := json.NewEncoder(out)
+	for ctx.Err() == nil {
+		asked := monotonic()
+		if who := ask(ctx, addresses); who != last {
+			last = who
+			if err := enc.Encode(witness.Answer{At: asked, Until: monotonic(), Who: who}); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// patience is how long a client waits for an answer.
+const patience = 200 * time.Millisecond
+
+func ask(ctx context.Context, addresses []string) string {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	who := make([]string, len(addresses))
+	var asking sync.WaitGroup
+	for i, address := range addresses {
+		asking.Go(func() {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			_ = conn.SetDeadline(time.Now().Add(patience))
+			if b, err := io.ReadAll(io.LimitReader(conn, 256)); err == nil {
+				who[i] = strings.TrimSpace(string(b))
+			}
+		})
+	}
+	asking.Wait()
+	who = slices.DeleteFunc(who, func(s string) bool { return s == "" })
+	slices.Sort(who)
+	return strings.Join(slices.Compact(who), ",")
+}

@@ -5,6 +5,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/driver/app"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/container"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/fs"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/ip"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/task"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
@@ -12,6 +13,7 @@ import (
 // Registry returns the drivers of this build.
 func Registry() *resource.Registry {
 	return resource.NewRegistry(
+		ip.Host,
 		fs.Directory,
 		fs.Flag,
 		app.Forking,

@@ -45,6 +45,8 @@ type Case struct {
 	Down, Up cluster.Status
 	// Stopped is the status after a stop, when it is not Down.
 	Stopped cluster.Status
+	// Alone runs the laws one after another: what they act upon is of the host.
+	Alone bool
 	// Grouped keeps the processes in control groups: it takes a host that allows it.
 	Grouped bool
 }
@@ -165,6 +167,12 @@ func Run(t *testing.T, c Case) {
 	if c.Stopped == cluster.Undef {
 		c.Stopped = c.Down
 	}
+	parallel := func(t *testing.T) {
+		t.Helper()
+		if !c.Alone {
+			t.Parallel()
+		}
+	}
 	driver := c.Spec.New(resource.Env{})
 	t.Run("every keyword is documented", func(t *testing.T) {
 		t.Parallel()
@@ -172,23 +180,23 @@ func Run(t *testing.T, c Case) {
 	})
 	if _, ok := driver.(resource.Starter); ok {
 		t.Run("a start brings it up, a stop brings it down, twice changes nothing", func(t *testing.T) {
-			t.Parallel()
+			parallel(t)
 			startStop(t, c)
 		})
 		t.Run("an action cut short ends at once", func(t *testing.T) {
-			t.Parallel()
+			parallel(t)
 			cut(t, c, instance.Start)
 		})
 	}
 	if _, ok := driver.(resource.Provisioner); ok {
 		t.Run("an unprovision is the inverse of a provision", func(t *testing.T) {
-			t.Parallel()
+			parallel(t)
 			provision(t, c)
 		})
 	}
 	if _, ok := driver.(resource.Runner); ok {
 		t.Run("a run cut short ends at once", func(t *testing.T) {
-			t.Parallel()
+			parallel(t)
 			cut(t, c, instance.Run)
 		})
 	}

@@ -64,6 +64,18 @@ func (s *Streams) SetColor(mode string) error {
 	return nil
 }
 
+// Height is the number of rows of the terminal as it is now; 0 when Out is none.
+func (s *Streams) Height() int {
+	f, ok := s.Out.(*os.File)
+	if !ok || !s.OutTTY {
+		return 0
+	}
+	if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 0 {
+		return h
+	}
+	return 0
+}
+
 func isTTY(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 func width(columns string) int {

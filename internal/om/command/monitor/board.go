@@ -19,6 +19,7 @@ type Board struct {
 	Status   api.ClusterStatus
 	Selector string
 	Sections []string // the parts drawn, all when empty
+	Height   int      // the rows there are; 0 for as many as it takes
 }
 
 // Rows draws the picture: one column for each node, after a bar.
@@ -27,18 +28,27 @@ func (b Board) Rows() []grid.Row {
 	parts := []struct {
 		name string
 		rows func(nodes []string) []grid.Row
-	}{{"threads", b.threads}, {"nodes", b.nodeRows}, {"objects", b.objects}}
+	}{{"threads", b.threads}, {"arbitrators", b.arbitrators}, {"nodes", b.nodeRows}}
 	var rows []grid.Row
-	for _, part := range parts {
-		if len(b.Sections) > 0 && !slices.Contains(b.Sections, part.name) {
-			continue
-		}
-		if len(rows) > 0 {
+	add := func(part []grid.Row) {
+		if len(rows) > 0 && len(part) > 0 {
 			rows = append(rows, grid.Row{})
 		}
-		rows = append(rows, part.rows(nodes)...)
+		rows = append(rows, part...)
+	}
+	for _, part := range parts {
+		if b.shows(part.name) {
+			add(part.rows(nodes))
+		}
+	}
+	if b.shows("objects") {
+		add(b.objects(nodes, b.Height-len(rows)))
 	}
 	return rows
+}
+
+func (b Board) shows(section string) bool {
+	return len(b.Sections) == 0 || slices.Contains(b.Sections, section)
 }
 
 // nodes lists the columns: the members of the cluster, then whoever else has an instance.
@@ -116,18 +126,26 @@ func (b Board) nodeRows(nodes []string) []grid.Row {
 			return show(n)
 		}
 	}
+	heard := func(show func(n cluster.Node) grid.Cell) func(string) grid.Cell {
+		return of(func(n cluster.Node) grid.Cell {
+			if n.Monitor.State == "" {
+				return grid.Text("-", grid.Faint) // what it told last says nothing of now
+			}
+			return show(n)
+		})
+	}
 	return []grid.Row{
 		title("Nodes", nodes),
-		line("score", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+		line("score", nil, nil, nodes, heard(func(n cluster.Node) grid.Cell {
 			return grid.Text(strconv.FormatUint(n.Stats.Score, 10), grid.Plain)
 		})),
-		line(" load 15m", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+		line(" load 15m", nil, nil, nodes, heard(func(n cluster.Node) grid.Cell {
 			return grid.Text(strconv.FormatFloat(n.Stats.Load15M, 'f', 1, 64), grid.Plain)
 		})),
-		line(" mem", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+		line(" mem", nil, nil, nodes, heard(func(n cluster.Node) grid.Cell {
 			return share(n.Stats.MemAvailPct, n.Stats.MemTotalMB, uint64(max(n.Config.MinAvailMemPct, 0)))
 		})),
-		line(" swap", nil, nil, nodes, of(func(n cluster.Node) grid.Cell {
+		line(" swap", nil, nil, nodes, heard(func(n cluster.Node) grid.Cell {
 			return share(n.Stats.SwapAvailPct, n.Stats.SwapTotalMB, uint64(max(n.Config.MinAvailSwapPct, 0)))
 		})),
 		line("state", nil, nil, nodes, of(nodeState)),
@@ -158,29 +176,55 @@ func nodeState(n cluster.Node) grid.Cell {
 	if !n.Status.FrozenAt.IsZero() {
 		c.add("*", grid.Title)
 	}
-	if s := n.Monitor.State; s != "" && s != "idle" {
+	switch s := n.Monitor.State; s {
+	case "": // no daemon there is heard of
+		c.word("stale", grid.Bad)
+	case "idle":
+	default:
 		c.word(s, grid.Plain)
+	}
+	if n.Status.IsOverloaded {
+		c.word("overload", grid.Warn)
+	}
+	for _, peer := range slices.Sorted(maps.Keys(n.Status.Fences)) {
+		if f := n.Status.Fences[peer]; f.State != "done" && f.State != "overridden" {
+			c.word("fence of "+peer+" "+f.State, grid.Bad)
+		}
+	}
+	if q := n.Status.Quorum; q != nil && !q.Held {
+		c.word(fmt.Sprintf("no quorum %d/%d", q.Votes, q.Total), grid.Bad)
 	}
 	c.expect(n.Monitor.GlobalExpect)
 	return c.cell
 }
 
-func (b Board) objects(nodes []string) []grid.Row {
-	rows := []grid.Row{title("Objects matching "+b.Selector, nodes)}
-	paths := slices.Sorted(maps.Keys(b.Status.Cluster.Object))
-	for _, p := range paths {
-		o := b.Status.Cluster.Object[p]
-		rows = append(rows, line(p, objectState(o), objectShape(o), nodes, func(node string) grid.Cell {
-			i, ok := o.Instances[node]
-			if !ok {
-				return nil
-			}
-			return Marks(i)
-		}))
-		for _, node := range nodes {
-			if i := o.Instances[node]; i.Config != nil {
-				rows = append(rows, issues(node+": ", i.Config.Issues)...)
-			}
+// objects is a row for each object, all of them when they have room or when the
+// height is not limited.
+func (b Board) objects(nodes []string, room int) []grid.Row {
+	head := title("Objects matching "+b.Selector, nodes)
+	var rows []grid.Row
+	for _, p := range slices.Sorted(maps.Keys(b.Status.Cluster.Object)) {
+		rows = append(rows, b.object(p, nodes)...)
+	}
+	const above = 2 // an empty row, and the heading
+	if b.Height > 0 && len(rows) > room-above {
+		rows = fit(b.Status.Cluster.Object, room-above, func(p string) []grid.Row { return b.object(p, nodes) })
+	}
+	return append([]grid.Row{head}, rows...)
+}
+
+func (b Board) object(p string, nodes []string) []grid.Row {
+	o := b.Status.Cluster.Object[p]
+	rows := []grid.Row{line(p, objectState(o), objectShape(o), nodes, func(node string) grid.Cell {
+		i, ok := o.Instances[node]
+		if !ok {
+			return nil
+		}
+		return Marks(i)
+	})}
+	for _, node := range nodes {
+		if i := o.Instances[node]; i.Config != nil {
+			rows = append(rows, issues(node+": ", i.Config.Issues)...)
 		}
 	}
 	return rows

@@ -44,7 +44,7 @@ type monitor struct {
 func (m *monitor) Flags(f *pflag.FlagSet) {
 	f.BoolVarP(&m.watch, "watch", "w", false, "show it again at each change")
 	f.BoolVar(&m.legend, "legend", false, "explain the marks")
-	f.StringSliceVar(&m.sections, "sections", nil, "only these `sections`: threads, nodes, objects")
+	f.StringSliceVar(&m.sections, "sections", nil, "only these `sections`: threads, arbitrators, nodes, objects")
 }
 
 func (m *monitor) Run(ctx context.Context, c *verb.Call) error {
@@ -104,7 +104,9 @@ func Watch(ctx context.Context, c *verb.Call, s Source, selector string, section
 			case err != nil:
 				return hint(err)
 			}
-			if err := draw(c, Board{Status: status, Selector: selector, Sections: sections}); err != nil {
+			// The cursor ends below the last row, which takes one.
+			board := Board{Status: status, Selector: selector, Sections: sections, Height: max(c.Streams.Height()-1, 0)}
+			if err := draw(c, board); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -112,8 +113,15 @@ type InstanceConfig struct {
 	Scope            []string                  `json:"scope"` // nodes and drpnodes, in order
 	Stonith          bool                      `json:"stonith"`
 	Subsets          map[string]Subset         `json:"subsets"`
-	UpdatedAt        time.Time                 `json:"updated_at"`
-	Issues           []string                  `json:"issues,omitempty"` // why the configuration could not be evaluated
+	// StonithBestEffort: a fencing that fails does not keep from starting elsewhere.
+	StonithBestEffort bool `json:"stonith_best_effort,omitempty"`
+	// The objects whose company is wanted, or not, as written.
+	HardAffinity     []string  `json:"hard_affinity,omitempty"`
+	HardAntiAffinity []string  `json:"hard_anti_affinity,omitempty"`
+	SoftAffinity     []string  `json:"soft_affinity,omitempty"`
+	SoftAntiAffinity []string  `json:"soft_anti_affinity,omitempty"`
+	UpdatedAt        time.Time `json:"updated_at"`
+	Issues           []string  `json:"issues,omitempty"` // why the configuration could not be evaluated
 }
 
 // InstanceMonitor is what the monitor of a node wants of an instance, and what
@@ -129,6 +137,8 @@ type InstanceMonitor struct {
 	LocalExpectUpdatedAt    time.Time                  `json:"local_expect_updated_at"`
 	OrchestrationID         string                     `json:"orchestration_id"`
 	OrchestrationIsDone     bool                       `json:"orchestration_is_done"`
+	OrchestrationFailure    string                     `json:"orchestration_failure,omitempty"` // why the part of this node failed
+	Ended                   []OrchestrationEnd         `json:"ended,omitempty"`                 // the last ones, the latest last
 	SessionID               string                     `json:"session_id"`
 	IsLeader                bool                       `json:"is_leader"`
 	IsHALeader              bool                       `json:"is_ha_leader"`
@@ -138,6 +148,16 @@ type InstanceMonitor struct {
 	Parents                 map[string]Status          `json:"parents"`
 	Children                map[string]Status          `json:"children"`
 	UpdatedAt               time.Time                  `json:"updated_at"`
+}
+
+// OrchestrationEnd is how an orchestration ended: what one node concluded, the
+// others take over.
+type OrchestrationEnd struct {
+	ID           string    `json:"id"`
+	GlobalExpect string    `json:"global_expect"`
+	State        string    `json:"state"` // succeeded, failed or aborted
+	Reason       string    `json:"reason,omitempty"`
+	At           time.Time `json:"at"`
 }
 
 // ResourceMonitor counts the restarts of a resource.
@@ -153,4 +173,21 @@ type Instance struct {
 	Config  *InstanceConfig  `json:"config,omitempty"`
 	Monitor *InstanceMonitor `json:"monitor,omitempty"`
 	Status  *InstanceStatus  `json:"status,omitempty"`
+}
+
+// MayRun tells whether something of an instance may run where it is, as far as is
+// known: what is not known may.
+func (i Instance) MayRun() bool {
+	if i.Monitor != nil && strings.HasSuffix(i.Monitor.State, "ing") {
+		return true // starting, stopping...
+	}
+	if i.Status == nil {
+		return true
+	}
+	switch i.Status.Avail.Plain() {
+	case Down, StandbyDown, StandbyUp, NotApplicable:
+		return false
+	default:
+		return true
+	}
 }

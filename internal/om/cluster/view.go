@@ -194,6 +194,16 @@ type Peer struct {
 	Since   time.Time `json:"since"`   // when Beating last changed
 	Heard   bool      `json:"heard"`   // at least once since this daemon started
 	Left    bool      `json:"left"`    // it announced that it ends
+	Deaf    bool      `json:"deaf"`    // it is heard, and says that it does not hear this node
+
+	// Lost are the instances that may have run on it when it was forgotten, until it
+	// is heard again.
+	Lost map[object.Path]bool `json:"-"`
+}
+
+// Same compares what the heartbeats know of a peer.
+func (p Peer) Same(other Peer) bool {
+	return p.Beating == other.Beating && p.Heard == other.Heard && p.Left == other.Left && p.Deaf == other.Deaf && p.Since.Equal(other.Since)
 }
 
 // Health is what follows, for the cluster, from the states of its nodes.

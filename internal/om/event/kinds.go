@@ -281,6 +281,48 @@ func (NodeFrozenFileRemoved) Kind() string { return "NodeFrozenFileRemoved" }
 func (NodeFrozenFileRemoved) Labels() map[string]string { return nil }
 
 // Kind implements [Event].
+func (NodeAlive) Kind() string { return "NodeAlive" }
+
+// Labels implements [Event].
+func (e NodeAlive) Labels() map[string]string { return nodeLabels(e.Node) }
+
+// Kind implements [Event].
+func (NodeStale) Kind() string { return "NodeStale" }
+
+// Labels implements [Event].
+func (e NodeStale) Labels() map[string]string { return nodeLabels(e.Node) }
+
+// Kind implements [Event].
+func (ForgetPeer) Kind() string { return "ForgetPeer" }
+
+// Labels implements [Event].
+func (e ForgetPeer) Labels() map[string]string { return nodeLabels(e.Node) }
+
+// Kind implements [Event].
+func (HeartbeatAlive) Kind() string { return "HeartbeatAlive" }
+
+// Labels implements [Event].
+func (e HeartbeatAlive) Labels() map[string]string { return heartbeatLabels(e.Node, e.HeartbeatID) }
+
+// Kind implements [Event].
+func (HeartbeatStale) Kind() string { return "HeartbeatStale" }
+
+// Labels implements [Event].
+func (e HeartbeatStale) Labels() map[string]string { return heartbeatLabels(e.Node, e.HeartbeatID) }
+
+// Kind implements [Event].
+func (HeartbeatMessageTypeUpdated) Kind() string { return "HeartbeatMessageTypeUpdated" }
+
+// Labels implements [Event].
+func (e HeartbeatMessageTypeUpdated) Labels() map[string]string { return nodeLabels(e.Node) }
+
+// Kind implements [Event].
+func (DaemonHeartbeatUpdated) Kind() string { return "DaemonHeartbeatUpdated" }
+
+// Labels implements [Event].
+func (e DaemonHeartbeatUpdated) Labels() map[string]string { return nodeLabels(e.Node) }
+
+// Kind implements [Event].
 func (Gap) Kind() string { return "resync" }
 
 // Labels implements [Event].
@@ -290,6 +332,10 @@ func orchestrationLabels(p object.Path, node, id string) map[string]string {
 	l := objectLabels(p, node)
 	l["id"] = id
 	return l
+}
+
+func heartbeatLabels(node, id string) map[string]string {
+	return map[string]string{"node": node, "hb": id}
 }
 
 func execLabels(p object.Path, node, origin, sid string) map[string]string {
@@ -323,12 +369,17 @@ func Kinds() []string {
 		"ClusterStatusUpdated",
 		"ConfigFileRemoved",
 		"ConfigFileUpdated",
+		"DaemonHeartbeatUpdated",
 		"DaemonListenerUpdated",
 		"DaemonStatusUpdated",
 		"Exec",
 		"ExecFailed",
 		"ExecSuccess",
 		"FileInstalled",
+		"ForgetPeer",
+		"HeartbeatAlive",
+		"HeartbeatMessageTypeUpdated",
+		"HeartbeatStale",
 		"InstanceConfigDeleted",
 		"InstanceConfigUpdated",
 		"InstanceFrozenFileRemoved",
@@ -349,11 +400,13 @@ func Kinds() []string {
 		"LeaveIgnored",
 		"LeaveRequest",
 		"LeaveSuccess",
+		"NodeAlive",
 		"NodeConfigUpdated",
 		"NodeFrozen",
 		"NodeFrozenFileRemoved",
 		"NodeFrozenFileUpdated",
 		"NodeMonitorUpdated",
+		"NodeStale",
 		"NodeStatsUpdated",
 		"NodeStatusUpdated",
 		"ObjectCreated",

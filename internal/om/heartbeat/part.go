@@ -30,14 +30,14 @@ func (p *Part) Begin(i Incarnation) {
 	for key := range p.gens {
 		p.former[key] = struct{}{}
 	}
-	*p = Part{Incarnation: i, gens: map[string]uint64{}, former: p.former}
+	*p = Part{Incarnation: i, former: p.former}
 }
 
 // Forget returns the keys the part has, and empties it: what is told next must
 // begin at the beginning.
 func (p *Part) Forget() []string {
 	keys := p.Keys()
-	*p = Part{Incarnation: p.Incarnation, gens: map[string]uint64{}}
+	*p = Part{Incarnation: p.Incarnation}
 	return keys
 }
 
@@ -60,6 +60,9 @@ func (p *Part) Synced() bool { return p.synced }
 func (p *Part) Take(m *Message) (news []Entry, ok bool) {
 	if m.Incarnation != p.Incarnation || m.Base > p.Gen {
 		return nil, false
+	}
+	if p.gens == nil {
+		p.gens = map[string]uint64{}
 	}
 	for _, e := range m.Entries {
 		if e.Gen <= p.Gen {

@@ -47,11 +47,17 @@ func (b *Bus) Node() string { return b.node }
 
 // Publish delivers ev to every reader that wants it, without waiting for any.
 // Events of the node itself that name no node are labelled with it.
-func (b *Bus) Publish(ev event.Event) {
+func (b *Bus) Publish(ev event.Event) { b.PublishFrom("", ev) }
+
+// PublishFrom is [Bus.Publish] of what a peer told, which a label says.
+func (b *Bus) PublishFrom(peer string, ev event.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.seq++
 	e := event.New(ev, time.Now(), b.seq)
+	if peer != "" {
+		e = e.WithLabel("from", "peer")
+	}
 	if _, ok := e.Labels["node"]; !ok {
 		e.Labels = maps.Clone(e.Labels)
 		if e.Labels == nil {

@@ -15,7 +15,8 @@ type eventNeed struct {
 // that answers the same. A kind that is not here is for root.
 func needOf(kind string) eventNeed {
 	switch kind {
-	case "ClusterConfigUpdated", "ClusterStatusUpdated", "DaemonListenerUpdated", "DaemonStatusUpdated",
+	case "ClusterConfigUpdated", "ClusterStatusUpdated", "DaemonHeartbeatUpdated", "DaemonListenerUpdated", "DaemonStatusUpdated",
+		"ForgetPeer", "HeartbeatAlive", "HeartbeatMessageTypeUpdated", "HeartbeatStale", "NodeAlive", "NodeStale",
 		"JoinError", "JoinIgnored", "JoinRequest", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveRequest", "LeaveSuccess",
 		"NodeConfigUpdated", "NodeFrozen", "NodeFrozenFileRemoved", "NodeFrozenFileUpdated",
 		"NodeMonitorUpdated", "NodeStatsUpdated", "NodeStatusUpdated", "SetNodeMonitor":

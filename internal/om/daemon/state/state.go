@@ -39,6 +39,8 @@ type State struct {
 
 	mu  sync.Mutex
 	now cluster.View // guarded by mu, its maps are never shared
+
+	told told // guarded by mu
 }
 
 // New returns the state as a daemon starting on node knows it: the node alone.
@@ -46,8 +48,9 @@ func New(node string, b *bus.Bus) *State {
 	s := &State{node: node, bus: b, now: cluster.View{
 		Nodes:   map[string]*cluster.Node{node: {}},
 		Objects: map[object.Path]*cluster.Object{},
+		Peers:   map[string]cluster.Peer{},
 		Health:  cluster.Health{IsCompat: true},
-	}}
+	}, told: newTold()}
 	s.publish()
 	return s
 }
@@ -68,7 +71,7 @@ func (s *State) View() *cluster.View {
 // publish makes the view of now.
 func (s *State) publish() *cluster.View {
 	v := s.now
-	v.Nodes, v.Objects = maps.Clone(v.Nodes), maps.Clone(v.Objects)
+	v.Nodes, v.Objects, v.Peers = maps.Clone(v.Nodes), maps.Clone(v.Objects), maps.Clone(v.Peers)
 	s.view.Store(&v)
 	return &v
 }
@@ -78,24 +81,36 @@ func (s *State) Node() string { return s.node }
 
 // change is a change of the state, and the events that will announce it.
 type change struct {
-	view   *cluster.View // the state itself
-	now    time.Time
-	events []event.Event
-	dirty  bool
+	view    *cluster.View // the state itself
+	self    string
+	now     time.Time
+	events  []event.Event
+	touched []string // keys of this node that have another value
+	dirty   bool
+	from    string // the peer that told of it; empty: this node
 }
 
 // apply runs f on the state, then publishes the events.
 func (s *State) apply(f func(*change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &change{view: &s.now, now: time.Now().Round(0)}
+	c := &change{view: &s.now, self: s.node, now: time.Now().Round(0)}
 	f(c)
 	if c.dirty {
 		s.now.Gen++
 		s.gen.Store(s.now.Gen)
 	}
+	s.told.touch(c.touched, s.node, s.now.Config.Nodes)
 	for _, e := range c.events {
-		s.bus.Publish(e)
+		s.bus.PublishFrom(c.from, e)
+	}
+}
+
+// touch records that what this node says under some keys changed: the peers are
+// told. What is known of other nodes is for them to tell.
+func (c *change) touch(node string, keys ...string) {
+	if node == c.self {
+		c.touched = append(c.touched, keys...)
 	}
 }
 
@@ -130,11 +145,14 @@ func (s *State) SetClusterConfig(config cluster.Config) {
 			}
 		}
 		for _, name := range removed {
-			if name != s.node && c.view.Nodes[name] != nil {
+			if name != s.node {
+				c.forget(name)
 				delete(c.view.Nodes, name)
+				delete(c.view.Peers, name)
 			}
 		}
 		c.emit(event.ClusterConfigUpdated{Node: s.node, Config: config, NodesAdded: added, NodesRemoved: removed, NetworkChanged: []string{}})
+		s.assess(c)
 	})
 }
 

@@ -1,0 +1,168 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// NodeAlive says that another node is heard.
+type NodeAlive struct {
+	Node string `json:"node"`
+}
+
+// NodeStale says that no heartbeat hears another node any more.
+type NodeStale struct {
+	Node string `json:"node"`
+}
+
+// ForgetPeer says that what another node told does not hold any more.
+type ForgetPeer struct {
+	Node string `json:"node"`
+}
+
+// HeartbeatAlive says that a heartbeat hears another node.
+type HeartbeatAlive struct {
+	Node        string    `json:"node"`
+	HeartbeatID string    `json:"hb_id"`
+	At          time.Time `json:"at"`
+}
+
+// HeartbeatStale says that a heartbeat does not hear another node any more.
+type HeartbeatStale struct {
+	Node        string    `json:"node"`
+	HeartbeatID string    `json:"hb_id"`
+	At          time.Time `json:"at"`
+}
+
+// HeartbeatMessageTypeUpdated says that this node tells its peers otherwise than
+// before: it pings, tells all of its state, or what changes of it.
+type HeartbeatMessageTypeUpdated struct {
+	Node          string            `json:"node"`
+	OldType       string            `json:"old_type"`
+	NewType       string            `json:"new_type"`
+	Nodes         []string          `json:"nodes"`
+	JoinedNodes   []string          `json:"joined_nodes"`
+	InstalledGens map[string]uint64 `json:"installed_gens"`
+}
+
+// DaemonHeartbeatUpdated carries the states of the heartbeats of a node.
+type DaemonHeartbeatUpdated struct {
+	Node      string    `json:"node"`
+	Heartbeat Heartbeat `json:"heartbeat"`
+}
+
+// Heartbeat is the state of the heartbeats of a node.
+type Heartbeat struct {
+	Streams       []HeartbeatStream  `json:"streams"`
+	LastMessage   HeartbeatMessage   `json:"last_message" doc:"The last message this node sent."`
+	LastMessages  []HeartbeatMessage `json:"last_messages" doc:"The last message of each node, this one included."`
+	SecretVersion HeartbeatSecrets   `json:"secret_version"`
+	UpdatedAt     time.Time          `json:"updated_at"`
+}
+
+// HeartbeatSecrets are the versions of the keys that beats are sealed with.
+type HeartbeatSecrets struct {
+	Main      string `json:"main" doc:"Of the key this node seals its beats with."`
+	Alternate string `json:"alt,omitempty" doc:"Of the key it changes from or to; empty when there is one only."`
+}
+
+// HeartbeatMessage tells the kind of a message: ping, full or patch; unset is none.
+type HeartbeatMessage struct {
+	From        string `json:"from"`
+	Type        string `json:"type" enum:"unset,ping,full,patch"`
+	PatchLength int    `json:"patch_length" doc:"How many changes it holds."`
+}
+
+// HeartbeatStream is one direction of a heartbeat.
+type HeartbeatStream struct {
+	ID           string                   `json:"id" example:"hb#1.rx"`
+	Type         string                   `json:"type" example:"unicast"`
+	State        string                   `json:"state" doc:"running, stopped or failed."`
+	Error        string                   `json:"error,omitempty" doc:"Why it failed; it is tried again."`
+	ConfiguredAt time.Time                `json:"configured_at"`
+	CreatedAt    time.Time                `json:"created_at"`
+	UpdatedAt    time.Time                `json:"updated_at"`
+	Peers        map[string]HeartbeatPeer `json:"peers"`
+	Alerts       []HeartbeatAlert         `json:"alerts"`
+}
+
+// HeartbeatAlert is what is wrong with a stream.
+type HeartbeatAlert struct {
+	Severity string `json:"severity" example:"warning"`
+	Message  string `json:"message"`
+}
+
+// HeartbeatPeer is a peer on a stream: it beats when it was heard in time, or sent
+// to in time.
+type HeartbeatPeer struct {
+	Desc          string    `json:"desc" example:"192.0.2.2:1215"`
+	IsBeating     bool      `json:"is_beating"`
+	ChangedAt     time.Time `json:"changed_at"`
+	LastBeatingAt time.Time `json:"last_beating_at"`
+}
+
+// forwarded is an event on its way to the peers.
+type forwarded struct {
+	Kind string          `json:"k"`
+	Data json.RawMessage `json:"d"`
+}
+
+// Forwarded lists the kinds of events that the daemon passes on to its peers, besides
+// what they see of the state themselves.
+func Forwarded() []string {
+	return []string{
+		"JoinError", "JoinIgnored", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveSuccess",
+		"ObjectOrchestrationAccepted", "ObjectOrchestrationEnd", "ObjectOrchestrationRefused",
+	}
+}
+
+// Forward encodes an event for the peers; an error is one they are not told of.
+func Forward(e Event) ([]byte, error) {
+	if !slices.Contains(Forwarded(), e.Kind()) {
+		return nil, fmt.Errorf("%s is not passed on to peers", e.Kind())
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("pass on %s: %w", e.Kind(), err)
+	}
+	return json.Marshal(forwarded{e.Kind(), data})
+}
+
+// Unforward decodes what [Forward] made on a peer.
+func Unforward(text []byte) (Event, error) {
+	var f forwarded
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("an event of a peer: %w", err)
+	}
+	switch f.Kind {
+	case JoinError{}.Kind():
+		return decodeAs[JoinError](f)
+	case JoinIgnored{}.Kind():
+		return decodeAs[JoinIgnored](f)
+	case JoinSuccess{}.Kind():
+		return decodeAs[JoinSuccess](f)
+	case LeaveError{}.Kind():
+		return decodeAs[LeaveError](f)
+	case LeaveIgnored{}.Kind():
+		return decodeAs[LeaveIgnored](f)
+	case LeaveSuccess{}.Kind():
+		return decodeAs[LeaveSuccess](f)
+	case ObjectOrchestrationAccepted{}.Kind():
+		return decodeAs[ObjectOrchestrationAccepted](f)
+	case ObjectOrchestrationEnd{}.Kind():
+		return decodeAs[ObjectOrchestrationEnd](f)
+	case ObjectOrchestrationRefused{}.Kind():
+		return decodeAs[ObjectOrchestrationRefused](f)
+	}
+	return nil, fmt.Errorf("a peer tells of an event %.64q, which is not passed on", f.Kind)
+}
+
+func decodeAs[E Event](f forwarded) (Event, error) {
+	var e E
+	if err := json.Unmarshal(f.Data, &e); err != nil {
+		return nil, fmt.Errorf("%s of a peer: %w", f.Kind, err)
+	}
+	return e, nil
+}

@@ -39,7 +39,7 @@ func Layers() Table {
 			{Name: "kit", Packages: []string{"internal/cli/...", "internal/linux/...", "internal/archtest", "internal/koc/whole"}},
 			{Name: "pure", Pure: true, Packages: []string{
 				"internal/om/rbac", "internal/om/object", "internal/om/config", "internal/om/keyword", "internal/om/policy", "internal/om/schedule",
-				"internal/om/cluster", "internal/om/heartbeat", "internal/om/event", "internal/om/event/eventtest", "internal/om/schema", "internal/om/certificate", "internal/om/orchestrate", "internal/om/simulate",
+				"internal/om/cluster", "internal/om/heartbeat", "internal/om/replication", "internal/om/event", "internal/om/event/eventtest", "internal/om/schema", "internal/om/certificate", "internal/om/orchestrate", "internal/om/simulate",
 				"internal/krops/config", "internal/krops/plan",
 			}},
 			{Name: "contract", Packages: []string{

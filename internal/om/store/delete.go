@@ -15,7 +15,12 @@ import (
 
 // Delete removes the state of an object, its drafts, then its configuration.
 // The configurations of the node and of the cluster are never removed.
-func (s *Store) Delete(ctx context.Context, p object.Path) (err error) {
+func (s *Store) Delete(ctx context.Context, p object.Path) error {
+	return s.delete(ctx, p, func() error { return nil })
+}
+
+// delete calls before under the lock, when there is something to delete.
+func (s *Store) delete(ctx context.Context, p object.Path, before func() error) (err error) {
 	if isSite(p) {
 		return fmt.Errorf("%s: this configuration cannot be deleted", name(p))
 	}
@@ -29,6 +34,9 @@ func (s *Store) Delete(ctx context.Context, p object.Path) (err error) {
 			err = errors.Join(&object.NotFoundError{What: name(p)}, s.bury(p), l.remove())
 		}
 		return err
+	}
+	if err := before(); err != nil {
+		return fmt.Errorf("delete %s: %w", name(p), err)
 	}
 	if err := s.remove(p); err != nil {
 		return fmt.Errorf("delete %s: %w", name(p), err)

@@ -17,6 +17,11 @@ import (
 // the file holds the former bytes or the new ones, and the new ones are durable
 // when write returns. The caller holds the lock.
 func (s *Store) write(p object.Path, data []byte, after time.Time) (modified time.Time, err error) {
+	return s.writeDated(p, data, func(f *os.File) (time.Time, error) { return postdate(f, after) })
+}
+
+// writeDated is write with a modification time that date gives the file.
+func (s *Store) writeDated(p object.Path, data []byte, date func(*os.File) (time.Time, error)) (modified time.Time, err error) {
 	name := s.FileName(p)
 	dir := filepath.Dir(name)
 	if err := s.makeDirs(p); err != nil {
@@ -40,7 +45,7 @@ func (s *Store) write(p object.Path, data []byte, after time.Time) (modified tim
 		return time.Time{}, err
 	}
 	s.step("temporary written")
-	if modified, err = postdate(pending.File, after); err != nil {
+	if modified, err = date(pending.File); err != nil {
 		return time.Time{}, err
 	}
 	s.step("temporary dated")

@@ -1,0 +1,190 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
+)
+
+// The laws.
+const (
+	lawOnce    = "never two active instances of a failover object among nodes that share a quorum"
+	lawFence   = "nothing starts before a required fence"
+	lawFrozen  = "frozen means no automatic action"
+	lawStopped = "an operator's stop is never undone"
+	lawOneGoal = "at most one orchestration per object"
+	lawSettles = "a world settles"
+)
+
+// Violation is a law that was broken.
+type Violation struct {
+	At   time.Duration
+	Law  string
+	Text string
+}
+
+// String names the law, and what broke it.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s: %s", v.At, v.Law, v.Text)
+}
+
+// laws is what the laws remember.
+type laws struct {
+	violations []Violation
+	asked      map[string]int // goals accepted, by id: the object
+	over       map[string]bool
+	stopped    map[int]bool // objects stopped on request, and not started on request since
+	byHand     map[int]bool // objects somebody started by hand, past the orchestrator
+}
+
+// Violations are the laws that were broken so far.
+func (w *World) Violations() []Violation { return w.laws.violations }
+
+func (w *World) violate(law string, n *node, obj int, format string, a ...any) {
+	text := fmt.Sprintf(format, a...)
+	if n != nil {
+		text = n.name + ": " + text
+	}
+	if obj >= 0 {
+		text = w.objects[obj].path.String() + ": " + text
+	}
+	for _, v := range w.laws.violations {
+		if v.Law == law && v.Text == text {
+			return
+		}
+	}
+	w.laws.violations = append(w.laws.violations, Violation{w.now, law, text})
+	w.say(n, obj, "VIOLATION %s: %s", law, text)
+}
+
+// judge looks at a decision, before it is done.
+func (w *World) judge(n *node, obj int, world orchestrate.World, d orchestrate.Decision) {
+	a := d.Action
+	if a.Verb == "" {
+		return
+	}
+	asked := d.Monitor.GlobalExpect != orchestrate.None || d.Job != nil && d.Job.OrchestrationID != ""
+	m := n.disk[obj]
+	if !asked && acts(a.Verb) && len(world.Local.Memory.Eviction.Pending) == 0 && (!n.frozenAt.IsZero() || !m.frozenAt.IsZero()) {
+		w.violate(lawFrozen, n, obj, "%s of a frozen instance", a)
+	}
+	if !asked && a.Verb == orchestrate.Start && (!m.stoppedAt.IsZero() || w.laws.stopped[obj]) {
+		w.violate(lawStopped, n, obj, "%s of what was stopped on purpose", a)
+	}
+	for name, f := range world.Fence {
+		if a.Verb == orchestrate.Start && len(a.RID) == 0 && f.Blocks() && w.objects[obj].path.Kind.Runs() && m.config.Stonith && !asked {
+			w.violate(lawFence, n, obj, "%s while the fence of %s is %s", a, name, f)
+		}
+	}
+}
+
+// acts reports whether a verb starts or stops something.
+func acts(v orchestrate.Verb) bool {
+	switch v {
+	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown, orchestrate.Provision, orchestrate.Unprovision:
+		return true
+	}
+	return false
+}
+
+// begun looks at an action that begins.
+func (l *laws) begun(w *World, n *node, obj int, a orchestrate.Action) {
+	m := n.disk[obj]
+	if a.Verb != orchestrate.Start && !(a.Verb == orchestrate.Provision && a.Leader) || m.config.Topology == cluster.TopologyFlex || l.byHand[obj] {
+		return
+	}
+	for _, id := range w.objects[obj].scope {
+		other := w.nodes[id]
+		if other == n || !other.disk[obj].active() || !w.share(n, other) {
+			continue
+		}
+		w.violate(lawOnce, n, obj, "%s while it is active on %s", a, other.name)
+	}
+}
+
+// share reports whether two nodes are to be of one mind about who runs an object:
+// both have a daemon that can act, and they hear each other, or the cluster keeps
+// a quorum that only one of them may have.
+func (w *World) share(a, b *node) bool {
+	if !a.daemon || !b.daemon || a.paused || b.paused {
+		return false
+	}
+	if !w.cut(a.id, b.id) && !w.cut(b.id, a.id) {
+		return w.settledPair(a, b)
+	}
+	if !w.site.quorum || !a.frozenAt.IsZero() || !b.frozenAt.IsZero() ||
+		a.config.SplitAction == "disabled" || b.config.SplitAction == "disabled" {
+		return false
+	}
+	for _, arb := range w.site.arbitrators { // a plain one in sight of both counts for both, as documented
+		if !arb.exclusive && !w.votes[arb.name][a.id] && !w.votes[arb.name][b.id] {
+			return false
+		}
+	}
+	return true
+}
+
+// settledPair reports whether two nodes hear each other: not so for a while after
+// a heal.
+func (w *World) settledPair(a, b *node) bool {
+	p, q := a.peer(b.id), b.peer(a.id)
+	return p != nil && q != nil && p.beating && q.beating
+}
+
+func (l *laws) ended(id string) {
+	if id == "" {
+		return
+	}
+	if l.over == nil {
+		l.over = map[string]bool{}
+	}
+	l.over[id] = true
+}
+
+// check looks at the world between two events.
+func (w *World) check() {}
+
+// checkGoals looks whether the nodes that hear each other agree on one goal.
+func (w *World) checkGoals() {
+	for obj, d := range w.objects {
+		seen := map[string]string{}
+		for _, id := range d.scope {
+			n := w.nodes[id]
+			if !n.daemon || n.paused {
+				continue
+			}
+			if o := n.view.Objects[d.path]; o != nil {
+				if m := o.Instances[n.name].Monitor; m != nil && m.OrchestrationID != "" {
+					seen[m.OrchestrationID] = n.name
+				}
+			}
+		}
+		if len(seen) < 2 {
+			continue
+		}
+		var names []string
+		for id, name := range seen {
+			names = append(names, id+" on "+name)
+		}
+		slices.Sort(names)
+		w.violate(lawOneGoal, nil, obj, "%v", names)
+	}
+}
+
+// accept takes note of what an operator asked for.
+func (l *laws) accept(obj int, id, goal string) {
+	if l.asked == nil {
+		l.asked, l.stopped = map[string]int{}, map[int]bool{}
+	}
+	l.asked[id] = obj
+	switch goal {
+	case orchestrate.Stopped:
+		l.stopped[obj] = true
+	case orchestrate.Frozen, orchestrate.Unfrozen:
+	default:
+		l.stopped[obj] = false
+	}
+}

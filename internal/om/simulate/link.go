@@ -1,0 +1,454 @@
+package simulate
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+)
+
+// peer is what a node has of another one.
+type peer struct {
+	id   int
+	ok   bool // its messages arrive
+	cuts int  // counts the times they ceased to
+	// downs tells the silences apart; it is cuts at the time.
+	downs int
+	last  time.Duration // when the last message is due: they arrive in order
+
+	beating bool // it is heard
+	heard   bool // ever, since the start of the daemon
+	left    bool // it has said that it ends on purpose
+	life    int  // of its daemon
+	hearsUs bool // by what it told last
+	lost    []int // objects that were up on it when it was lost
+}
+
+// What a node tells of itself.
+type entryKey struct {
+	part part8
+	obj  int
+}
+
+type part8 uint8
+
+const (
+	partNode part8 = iota
+	partConfig
+	partStatus
+	partMonitor
+)
+
+// message is what a node tells. It is never changed.
+type message struct {
+	life    int
+	full    bool
+	leaving bool
+	entries []entry
+	hears   []int // the peers it hears
+}
+
+type entry struct {
+	entryKey
+	node     *cluster.Node
+	instance cluster.Instance
+	object   *Object // the configuration itself
+	absent   bool
+}
+
+// told notes that a part of a node changed.
+func (w *World) told(n *node, k entryKey) {
+	if !slices.Contains(n.unsent, k) {
+		n.unsent = append(n.unsent, k)
+	}
+	w.touch(n)
+}
+
+// entryOf is a part of a node as it is now.
+func (w *World) entryOf(n *node, k entryKey) entry {
+	e := entry{entryKey: k}
+	if k.part == partNode {
+		e.node = n.view.Nodes[n.name]
+		return e
+	}
+	if o := n.view.Objects[w.objects[k.obj].path]; o != nil {
+		e.instance = o.Instances[n.name]
+	}
+	if m := n.disk[k.obj]; m != nil {
+		e.object, e.absent = &m.object, m.absent
+	}
+	return e
+}
+
+// flush sends what changed to the peers.
+func (w *World) flush(n *node) {
+	if len(n.unsent) == 0 || !n.daemon {
+		return
+	}
+	m := &message{life: n.life, hears: n.hears()}
+	for _, k := range n.unsent {
+		m.entries = append(m.entries, w.entryOf(n, k))
+	}
+	n.unsent = nil
+	for i := range n.near {
+		w.send(n, w.nodes[n.near[i]], m)
+	}
+}
+
+// hears lists the peers that are heard.
+func (n *node) hears() []int {
+	var ids []int
+	for i := range n.peers {
+		if n.peers[i].beating {
+			ids = append(ids, n.peers[i].id)
+		}
+	}
+	return ids
+}
+
+// send sends a message to a node, if the way is open. What is lost is sent again,
+// with all the rest, at the next beat.
+func (w *World) send(from, to *node, m *message) {
+	p := to.peer(from.id)
+	if p == nil || !p.ok || !to.daemon {
+		return
+	}
+	if len(w.nodes) > full && !w.concerns(to, m) {
+		return
+	}
+	if w.chance(max(w.o.Loss, w.losses[pair{from.id, to.id}])) {
+		w.push(w.site.beats[0].interval, happening{kind: beat, node: to.id, peer: from.id, gen: p.cuts})
+		return
+	}
+	delay := w.o.Delay + w.upTo(w.o.Jitter) + w.delays[pair{from.id, to.id}]
+	p.last = max(p.last, w.now+delay)
+	w.sent++
+	w.push(p.last-w.now, happening{kind: deliver, node: to.id, peer: from.id, gen: p.cuts, msg: m})
+}
+
+// concerns reports whether a message says something a node decides by.
+func (w *World) concerns(to *node, m *message) bool {
+	return m.full || m.leaving || slices.ContainsFunc(m.entries, func(e entry) bool {
+		return e.part == partNode || slices.Contains(w.objects[e.obj].wide, to.id)
+	})
+}
+
+// beat sends all that a node has to another one.
+func (w *World) beat(e happening) {
+	to, from := w.nodes[e.node], w.nodes[e.peer]
+	p := to.peer(from.id)
+	if p == nil || !p.ok || p.cuts != e.gen || !from.daemon {
+		return
+	}
+	m := &message{life: from.life, full: true, hears: from.hears()}
+	m.entries = append(m.entries, w.entryOf(from, entryKey{part: partNode}))
+	for _, obj := range slices.Sorted(maps.Keys(from.disk)) {
+		if len(w.nodes) <= full || slices.Contains(w.objects[obj].wide, to.id) {
+			for _, part := range []part8{partConfig, partStatus, partMonitor} {
+				m.entries = append(m.entries, w.entryOf(from, entryKey{part, obj}))
+			}
+		}
+	}
+	w.send(from, to, m)
+}
+
+// deliver is a message that arrives.
+func (w *World) deliver(e happening) {
+	n, from := w.nodes[e.node], w.nodes[e.peer]
+	p := n.peer(e.peer)
+	if !n.daemon || e.msg.life < p.life || p.cuts != e.gen && !p.ok && w.severed(from, n) {
+		return
+	}
+	m := e.msg
+	if m.life > p.life || !p.beating {
+		if !m.full {
+			return // what it builds upon is not known
+		}
+		w.forget(n, p, true)
+		p.life = m.life
+	}
+	if m.leaving {
+		p.left = true
+		n.stirred = true
+	}
+	if hears := slices.Contains(m.hears, n.id); hears != p.hearsUs {
+		p.hearsUs = hears
+		n.stirred = true
+	}
+	if !p.beating {
+		p.beating, p.heard, p.left = true, true, m.leaving
+		p.lost = nil
+		w.peerChanged(n, p)
+		w.told(n, entryKey{part: partNode}) // it hears that it is heard
+	}
+	for _, x := range m.entries {
+		w.take(n, from, x)
+	}
+	w.touch(n)
+}
+
+// severed reports whether what is on its way is lost too.
+func (w *World) severed(from, to *node) bool { return w.cut(from.id, to.id) }
+
+// take takes an entry in.
+func (w *World) take(n, from *node, x entry) {
+	if x.part == partNode {
+		if x.node == nil {
+			return
+		}
+		n.view.Nodes[from.name] = x.node
+		n.stirred = true
+		w.touchAll(n)
+		return
+	}
+	if !w.wants(n, x.obj) {
+		return
+	}
+	w.publishOf(n, from.name, x.obj, func(i *cluster.Instance) {
+		switch x.part {
+		case partConfig:
+			i.Config = x.instance.Config
+		case partStatus:
+			i.Status = x.instance.Status
+		case partMonitor:
+			i.Monitor = x.instance.Monitor
+		}
+	})
+	if x.part == partConfig && x.object != nil && !x.absent {
+		w.fetch(n, x)
+	}
+}
+
+func (w *World) wants(n *node, obj int) bool {
+	return len(w.nodes) <= full || slices.Contains(w.objects[obj].wide, n.id)
+}
+
+// fetch installs a configuration that is newer than the one at hand.
+func (w *World) fetch(n *node, x entry) {
+	m := n.disk[x.obj]
+	if m == nil || m.absent || x.instance.Config == nil || !x.instance.Config.UpdatedAt.After(m.config.UpdatedAt) {
+		return
+	}
+	w.configure(n, x.obj, *x.object, x.instance.Config.UpdatedAt)
+}
+
+// configure gives an instance another configuration.
+func (w *World) configure(n *node, obj int, o Object, at time.Time) {
+	c, resources, err := w.site.instanceConfig(o, n.name, at)
+	if err != nil {
+		return // it was evaluated where it was written
+	}
+	m := n.disk[obj]
+	m.object = o
+	m.configure(c, resources)
+	if !n.daemon {
+		return
+	}
+	w.publish(n, obj, func(i *cluster.Instance) { i.Config = c })
+	w.told(n, entryKey{partConfig, obj})
+	w.evaluate(n, obj, n.watch(obj))
+}
+
+// forget drops what is known of a peer.
+func (w *World) forget(n *node, p *peer, quiet bool) {
+	from := w.nodes[p.id]
+	p.beating, p.hearsUs = false, false
+	if !quiet {
+		p.lost = nil
+	}
+	for _, obj := range slices.Sorted(maps.Keys(from.disk)) {
+		o := n.view.Objects[w.objects[obj].path]
+		if o == nil {
+			continue
+		}
+		i, ok := o.Instances[from.name]
+		if !ok {
+			continue
+		}
+		if !quiet && i.Status != nil && i.Status.Avail != cluster.Down && i.Status.Avail != cluster.NotApplicable &&
+			i.Status.Avail != cluster.StandbyDown && i.Status.Avail != cluster.StandbyUp {
+			p.lost = append(p.lost, obj)
+		}
+		w.publishOf(n, from.name, obj, func(i *cluster.Instance) { *i = cluster.Instance{} })
+	}
+	n.view.Nodes[from.name] = &cluster.Node{}
+	w.touchAll(n)
+}
+
+// peerChanged is a peer that is heard again, or not any more.
+func (w *World) peerChanged(n *node, p *peer) {
+	if p.beating {
+		w.say(n, -1, "hears %s", w.nodes[p.id].name)
+	} else {
+		w.say(n, -1, "lost %s", w.nodes[p.id].name)
+	}
+	n.stirred = true
+	w.touchAll(n)
+}
+
+// touchAll has a node look at everything.
+func (w *World) touchAll(n *node) {
+	for obj, m := range n.disk {
+		if !m.absent && !slices.Contains(n.dirty, obj) {
+			n.dirty = append(n.dirty, obj)
+		}
+	}
+	w.touch(n)
+}
+
+// silence is when a node gives a peer up.
+func (w *World) silence(e happening) {
+	n := w.nodes[e.node]
+	p := n.peer(e.peer)
+	if !n.daemon || !p.beating || p.ok || p.cuts != e.gen {
+		return
+	}
+	w.forget(n, p, false)
+	w.peerChanged(n, p)
+	w.told(n, entryKey{part: partNode}) // it hears that it is not heard
+}
+
+// cut reports whether no heartbeat goes from a node to another.
+func (w *World) cut(from, to int) bool {
+	all := uint32(1)<<len(w.site.beats) - 1
+	return w.cuts[pair{from, to}]&all == all
+}
+
+// relink sees to the links of a node after something changed.
+func (w *World) relink(n *node) {
+	for _, id := range n.near {
+		w.relinkPair(n, w.nodes[id])
+		w.relinkPair(w.nodes[id], n)
+	}
+}
+
+func (w *World) relinkPair(from, to *node) {
+	p := to.peer(from.id)
+	ok := from.power && from.daemon && !from.paused && !w.cut(from.id, to.id)
+	if p == nil || ok == p.ok {
+		return
+	}
+	p.ok = ok
+	p.cuts++
+	if ok {
+		// It is heard at the next beat, or at once when a connection is made.
+		p.downs = p.cuts
+		w.push(w.o.Delay, happening{kind: beat, node: to.id, peer: from.id, gen: p.cuts})
+		return
+	}
+	if !p.beating {
+		return
+	}
+	w.push(w.patience(from, to), happening{kind: silence, node: to.id, peer: from.id, gen: p.cuts})
+}
+
+// patience is how long a peer that went silent is still believed alive. The
+// process of a daemon that is gone refuses connections, which is known at once;
+// a node that has said that it leaves is let go.
+func (w *World) patience(from, to *node) time.Duration {
+	if from.power && !from.daemon && !w.cut(from.id, to.id) {
+		return time.Second
+	}
+	longest := time.Duration(0)
+	for i, h := range w.site.beats {
+		if w.cuts[pair{from.id, to.id}]&(1<<i) != 0 && from.power && from.daemon && !from.paused {
+			continue // was cut before, or is cut now
+		}
+		longest = max(longest, h.timeout)
+	}
+	if longest == 0 {
+		for _, h := range w.site.beats {
+			longest = max(longest, h.timeout)
+		}
+	}
+	// The last beat came some time ago.
+	return longest - w.phase(from, to)
+}
+
+// phase is how long ago the last beat came.
+func (w *World) phase(from, to *node) time.Duration {
+	interval := w.site.beats[0].interval
+	if w.o.Jitter > 0 {
+		return w.upTo(interval)
+	}
+	return interval * time.Duration((from.id*7+to.id*3)%10) / 10
+}
+
+// Partition leaves only the links within each group. A node in no group is alone.
+func (w *World) partition(groups [][]int) {
+	group := map[int]int{}
+	for i, g := range groups {
+		for _, id := range g {
+			group[id] = i + 1
+		}
+	}
+	all := uint32(1)<<len(w.site.beats) - 1
+	for a := range w.nodes {
+		for b := range w.nodes {
+			if a == b {
+				continue
+			}
+			if group[a] == 0 || group[a] != group[b] {
+				w.cuts[pair{a, b}] = all
+			} else {
+				delete(w.cuts, pair{a, b})
+			}
+		}
+	}
+	for _, n := range w.nodes {
+		w.relink(n)
+	}
+}
+
+// heal mends every link.
+func (w *World) heal() {
+	clear(w.cuts)
+	clear(w.delays)
+	clear(w.losses)
+	for _, n := range w.nodes {
+		w.relink(n)
+	}
+}
+
+// cutLink cuts one direction; a mask of heartbeats, or all of them.
+func (w *World) cutLink(from, to int, mask uint32) {
+	w.cuts[pair{from, to}] |= mask
+	w.relinkPair(w.nodes[from], w.nodes[to])
+}
+
+// pause suspends a node; resume has it go on with what it missed.
+func (w *World) pause(n *node) {
+	n.paused = true
+	w.relink(n)
+}
+
+func (w *World) resume(n *node) {
+	if !n.paused {
+		return
+	}
+	n.paused = false
+	w.touch(n)
+	var late []happening
+	w.inbox = slices.DeleteFunc(w.inbox, func(x waiting) bool {
+		if x.node == n.id {
+			late = append(late, x.event)
+		}
+		return x.node == n.id
+	})
+	// Timers come before what the network has kept: nobody promises otherwise.
+	slices.SortStableFunc(late, func(a, b happening) int {
+		return boolInt(a.kind == deliver) - boolInt(b.kind == deliver)
+	})
+	for _, e := range late {
+		w.push(0, e)
+	}
+	w.relink(n)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -36,12 +36,16 @@ func Accept(w World, goal string, options map[string]any, id string) (cluster.In
 	if err := refuse(w, m, goal); err != nil {
 		return cluster.InstanceMonitor{}, err
 	}
-	m.GlobalExpect, m.GlobalExpectUpdatedAt, m.GlobalExpectOptions = goal, w.Now, options
-	m.OrchestrationID, m.OrchestrationIsDone = id, false
+	options, err := resolve(w, goal, options)
+	if err != nil {
+		return cluster.InstanceMonitor{}, err
+	}
+	m.GlobalExpect, m.GlobalExpectUpdatedAt, m.GlobalExpectOptions = goal, w.after(), options
+	m.OrchestrationID, m.OrchestrationIsDone, m.OrchestrationFailure = id, false, ""
 	if m.LocalExpect == Evicted {
 		m.LocalExpect, m.LocalExpectUpdatedAt = None, w.Now
 	}
-	if goal == Started || goal == Restarted || goal == Provisioned {
+	if lifts(goal) {
 		m.Resources = nil // counted again from the full budget: somebody looks after it
 	}
 	if restful(goal, m.State) {
@@ -55,7 +59,7 @@ func Accept(w World, goal string, options map[string]any, id string) (cluster.In
 // resources are.
 func ActsOnResources(goal string) bool {
 	switch goal {
-	case Started, Stopped, Restarted, Provisioned, Unprovisioned, Purged:
+	case Started, Stopped, Restarted, Provisioned, Unprovisioned, Purged, PlacedAt, Placed:
 		return true
 	}
 	return false
@@ -85,7 +89,11 @@ func refuse(w World, m cluster.InstanceMonitor, goal string) error {
 		return refused("its configuration cannot be evaluated: %s", strings.Join(w.Config.Issues, "; "))
 	case w.Config.Disabled && goal != Frozen && goal != Unfrozen:
 		return refused("the instance is disabled: `om %s config update --unset disable`", w.Path)
-	case goal == Started && w.object().Avail == cluster.Up && !w.self().held():
+	case w.Rejoin:
+		return refused("the node is back, and does not know its peers yet: ask again, or ask another node")
+	case lifts(goal) && !w.Quorum:
+		return refused("the node is not in a majority%s: ask a node that is", w.Votes.words())
+	case goal == Started && w.isStarted() && !w.anyHeld():
 		e := refused("it is started already")
 		e.Seen = true
 		return e
@@ -101,8 +109,7 @@ func refuse(w World, m cluster.InstanceMonitor, goal string) error {
 // its end; what was waited for is not any more.
 func Abort(m cluster.InstanceMonitor, now time.Time) cluster.InstanceMonitor {
 	m = monitor(&m)
-	m.GlobalExpect, m.GlobalExpectUpdatedAt, m.GlobalExpectOptions = None, now, nil
-	m.OrchestrationID, m.OrchestrationIsDone = "", false
+	forgetGoal(&m, GivenUp, "given up on request", now, false)
 	if IsWaiting(m.State) {
 		m.State, m.StateUpdatedAt = StateIdle, now
 	}

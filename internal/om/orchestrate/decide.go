@@ -25,6 +25,9 @@ func Decide(w World) Decision {
 	d.d.Job = w.Local.Job
 	d.d.Monitor = monitor(d.me.Monitor)
 	d.observe()
+	if d.d.Ended != "" {
+		return d.d // what comes next is another matter
+	}
 
 	switch job := w.Local.Job; {
 	case job != nil && job.State == JobRunning:
@@ -63,6 +66,7 @@ func monitor(m *cluster.InstanceMonitor) cluster.InstanceMonitor {
 func clone(m Memory) Memory {
 	m.Eviction.Pending = slices.Clone(m.Eviction.Pending)
 	m.WellSince = maps.Clone(m.WellSince)
+	m.Lost = maps.Clone(m.Lost)
 	return m
 }
 
@@ -75,26 +79,8 @@ func (d *decider) observe() {
 	if d.me.avail() == cluster.Up {
 		d.d.Memory.Autostart = false
 	}
+	d.followPeers()
 	d.adopt()
-}
-
-// adopt takes the goal of the peer that was given one last.
-func (d *decider) adopt() {
-	m := &d.d.Monitor
-	for _, name := range d.peers() {
-		p := d.Nodes[name].Monitor
-		if p == nil || p.GlobalExpect == "" || !p.GlobalExpectUpdatedAt.After(m.GlobalExpectUpdatedAt) {
-			continue
-		}
-		if p.GlobalExpect == None && p.OrchestrationID == "" && m.GlobalExpect == None {
-			continue
-		}
-		d.because("adopt", "node %s was asked %s later", name, p.GlobalExpect)
-		m.GlobalExpect, m.GlobalExpectUpdatedAt = p.GlobalExpect, p.GlobalExpectUpdatedAt
-		m.GlobalExpectOptions, m.OrchestrationID = p.GlobalExpectOptions, p.OrchestrationID
-		m.OrchestrationIsDone = false
-		d.rest(p.GlobalExpect)
-	}
 }
 
 // rest leaves the states a new goal does not start from.
@@ -160,6 +146,8 @@ func when(c bool, s string) string {
 
 func (d *decider) failed(a Action, state string) {
 	switch {
+	case a.Verb == Fence:
+		d.d.Memory.RetryAt = d.Now.Add(retryFence)
 	case d.evicting():
 		d.evictionFailed(a)
 	case a.Verb == Freeze && d.d.Monitor.GlobalExpect == Frozen:
@@ -222,6 +210,9 @@ func (d *decider) pursue(goal string) {
 		d.because("node-busy", "the node is %s", why)
 		return
 	}
+	if d.converging() {
+		return
+	}
 	switch goal {
 	case None:
 		d.unasked()
@@ -241,6 +232,8 @@ func (d *decider) pursue(goal string) {
 		d.purging()
 	case Deleted:
 		d.deleting()
+	case PlacedAt, Placed:
+		d.placed()
 	}
 }
 
@@ -251,6 +244,9 @@ func (d *decider) nodeBusy() string {
 			return StateInit
 		}
 		return s
+	}
+	if d.Rejoin {
+		return "back, and does not know its peers yet"
 	}
 	return ""
 }
@@ -288,7 +284,8 @@ func counted(rid string, r cluster.ResourceStatus) bool {
 // vanished deals with a state that says an action is under way while no process
 // is known to do it.
 func (d *decider) vanished() {
-	if over := d.d.Monitor.StateUpdatedAt.Add(vanishGrace); d.Now.Before(over) {
+	since := d.d.Monitor.StateUpdatedAt
+	if over := since.Add(vanishGrace); d.Now.Before(over) && !since.After(d.Now) {
 		d.because("await", "%s", d.state())
 		d.wake(over)
 		return

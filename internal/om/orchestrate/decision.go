@@ -172,32 +172,6 @@ func (d *decider) wake(at time.Time) {
 	}
 }
 
-// done says that the local instance has done its part of the goal, and ends the
-// orchestration when every node has.
-func (d *decider) done(how string) {
-	d.d.Monitor.OrchestrationIsDone = true
-	for name, n := range d.Nodes {
-		if name == d.Self || n.Monitor == nil {
-			continue
-		}
-		if n.Monitor.OrchestrationID == d.d.Monitor.OrchestrationID && !n.Monitor.OrchestrationIsDone {
-			d.because("peers-not-done", "other nodes have not done their part yet")
-			return
-		}
-	}
-	d.d.Ended = how
-	if n := len(d.d.Because); n > 0 {
-		d.d.Why = d.d.Because[n-1].Text
-	}
-	d.forgetGoal()
-}
-
-func (d *decider) forgetGoal() {
-	m := &d.d.Monitor
-	m.GlobalExpect, m.GlobalExpectUpdatedAt, m.GlobalExpectOptions = None, d.Now, nil
-	m.OrchestrationID, m.OrchestrationIsDone = "", false
-}
-
 // peers lists the other nodes in scope, sorted.
 func (d *decider) peers() []string {
 	var names []string

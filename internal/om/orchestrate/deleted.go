@@ -1,14 +1,19 @@
 package orchestrate
 
+import "github.com/holdfast-ops/holdfast/internal/om/cluster"
+
 // purging pursues an unprovision, then a deletion. An object that runs nothing
 // is deleted at once.
 func (d *decider) purging() {
 	d.expect(None)
 	switch {
-	case !d.Path.Kind.Runs() || d.state() == StateUnprovisioned || d.state() == StateDeleted:
+	case !d.Path.Kind.Runs() || d.state() == StateDeleted:
 		d.deletion()
-	case d.unprovisioned():
-		d.deletion()
+	case d.state() == StateUnprovisioned || d.unprovisioned():
+		// A deletion is told to every node: it must not overtake an unprovision.
+		if !d.othersRemain() {
+			d.deletion()
+		}
 	default:
 		d.unprovision()
 	}
@@ -34,4 +39,35 @@ func (d *decider) deletion() {
 	}
 	d.because("delete", "%s was asked for", d.d.Monitor.GlobalExpect)
 	d.act(Action{Verb: Delete})
+}
+
+// othersRemain waits for the other nodes to unprovision, before the configuration is
+// deleted everywhere.
+func (d *decider) othersRemain() bool {
+	if name, why := d.failedPeer(d.peers()); name != "" {
+		d.because("peer-failed", "node %s failed, the configuration is kept: %s", name, why)
+		d.become(StateIdle)
+		d.done(Failed)
+		return true
+	}
+	for _, name := range d.peers() {
+		n := d.Nodes[name]
+		if !n.heard() || n.Monitor == nil || n.Status == nil {
+			continue
+		}
+		switch n.Monitor.State {
+		case StateUnprovisioned, StateDeleting, StateDeleted:
+			continue
+		}
+		p := n.provisioned()
+		unprovisioned := isDown(n.avail()) && !n.blind() && (p == cluster.ProvisionedFalse || p == cluster.ProvisionedNotApplicable)
+		if !unprovisioned || IsActing(n.Monitor.State) {
+			d.because("wait-peers", "node %s is to unprovision first", name)
+			if d.state() != StateUnprovisioned {
+				d.become(StateWaitLeader)
+			}
+			return true
+		}
+	}
+	return false
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 )
@@ -40,7 +41,7 @@ type Cause struct {
 // what holds it as it is beside. What only the daemon of the node knows is not
 // needed: the world is the one that every node sees.
 func Explain(w World) Explanation {
-	w.Local = Local{Memory: Memory{Booted: true, Recorded: true}}
+	w.Local = Local{Memory: Memory{Booted: true, Recorded: true, Lost: map[string]time.Time{}}}
 	me := w.self()
 	m := monitor(me.Monitor)
 	x := Explanation{
@@ -208,7 +209,19 @@ func change(id, path string) string {
 		return "flex_min, flex_max and flex_target say how many instances are wanted, of an object whose topology is flex"
 	case "warn":
 		return fmt.Sprintf("the resources below say what is wrong; om %s instance start starts it nevertheless", path)
-	case "peer-unknown":
+	case "affinity":
+		return fmt.Sprintf("a move of what is named, or om %s start --force", path)
+	case "fence":
+		return "a fencing that works (om node logs says what failed), or om node stonith --override once the node is known to be off"
+	case "no-candidate":
+		return fmt.Sprintf("om %s explain says of each node why it cannot run it", path)
+	case "peer-up":
+		return fmt.Sprintf("om %s logs says why it did not stop there; om %s clear, then stop it there", path, path)
+	case "prior-failed", "leader-failed", "peer-failed":
+		return fmt.Sprintf("om %s logs says what failed there; om %s clear", path, path)
+	case "node-overloaded":
+		return "less load on the node, or min_avail_mem_pct and min_avail_swap_pct of its configuration"
+	case "peer-unknown", "peer-heard-elsewhere":
 		return "the daemon of that node, or its way to this one"
 	case "wait-parents":
 		return "the start of what is named, or of one removed from parents"

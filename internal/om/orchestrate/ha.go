@@ -1,6 +1,8 @@
 package orchestrate
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -8,6 +10,9 @@ import (
 
 // retryFlag is how long a flag that could not be written is left alone.
 const retryFlag = time.Minute
+
+// ackProbe is how often it is looked whether the peers took note.
+const ackProbe = 50 * time.Millisecond
 
 // unasked does what a monitor does of itself while the object has no goal: end
 // what has ended, restart resources, run monitor actions, keep ha objects up.
@@ -19,6 +24,7 @@ func (d *decider) unasked() {
 	d.concluded()
 	d.recover()
 	switch {
+	case d.catchUp():
 	case d.releaseSeenUp():
 	case d.restartResources():
 	case d.autostart():
@@ -50,7 +56,7 @@ func (d *decider) recover() {
 	m, avail := &d.d.Monitor, d.me.avail()
 	switch d.state() {
 	case StateStartFailed:
-		if avail == cluster.Up || d.object().Avail == cluster.Up {
+		if avail == cluster.Up || d.isStarted() {
 			d.because("recovered", "the object is up")
 			d.become(StateIdle)
 		}
@@ -117,7 +123,7 @@ func (d *decider) autostart() bool {
 			return true
 		}
 	}
-	if d.parentsDown() {
+	if d.unacked() || d.parentsDown() || d.fencing() {
 		return true
 	}
 	d.because("ha-start", "the object is %s, and this node is to run it", d.object().Avail)
@@ -143,6 +149,8 @@ func (d *decider) forbidden() bool {
 		return no("node-frozen", "the node is frozen")
 	case d.me.frozen():
 		return no("frozen", "the instance is frozen")
+	case d.me.Overloaded:
+		return no("node-overloaded", "the node is overloaded: it starts nothing by itself")
 	case d.me.held():
 		return no("stopped-on-purpose", "the instance was stopped on purpose: `om %s start` lifts that", d.Path)
 	case !d.Quorum:
@@ -154,11 +162,30 @@ func (d *decider) forbidden() bool {
 	case avail == cluster.Warn:
 		return no("warn", "the instance is warn: starting it could make it worse")
 	case d.satisfied(o):
+		d.d.Memory.Autostart = false // started elsewhere at boot: it is not to be again
 		return no("object-up", "the object is %s", o.Avail)
+	case d.hardUnmet(d.Self) != "":
+		return no("affinity", "not here: %s", d.hardUnmet(d.Self))
 	case !d.d.Monitor.IsHALeader:
-		return no("not-leader", "another node is to run it")
+		return no("not-leader", "%s is to run it", strings.Join(d.leaders(true), ", "))
+	case d.elsewhere():
+		return true
 	}
 	return d.peersForbid(no)
+}
+
+// unacked reports whether a node that is heard may not know yet that this one is
+// about to start: it could be about to do the same. Once it knows, it does not get
+// ready itself, and if it was before, it has said so.
+func (d *decider) unacked() bool {
+	for _, name := range d.peers() {
+		if n := d.Nodes[name]; n.heard() && n.Unacked {
+			d.because("peer-unacked", "node %s has not taken note yet that this node is about to start it", name)
+			d.wake(d.Now.Add(ackProbe))
+			return true
+		}
+	}
+	return false
 }
 
 // satisfied reports whether the object has all the instances it wants.
@@ -170,28 +197,66 @@ func (d *decider) satisfied(o cluster.Object) bool {
 }
 
 func (d *decider) peersForbid(no func(id, format string, a ...any) bool) bool {
+	flex := d.Config.Topology == cluster.TopologyFlex
+	active := 0
 	for _, name := range d.peers() {
 		n := d.Nodes[name]
 		switch {
-		case n.State == "": // no daemon there
+		case !n.heard(): // no daemon there
 		case n.Monitor == nil || n.Status == nil:
 			return no("peer-unknown", "node %s has not told the state of its instance", name)
-		case IsActing(n.Monitor.State):
+		case n.Monitor.GlobalExpect != "" && n.Monitor.GlobalExpect != None && !n.Monitor.OrchestrationIsDone:
+			return no("peer-acting", "node %s pursues %s", name, n.Monitor.GlobalExpect)
+		case IsActing(n.Monitor.State) && (!flex || n.Monitor.State != StateStarting):
 			return no("peer-acting", "node %s is %s", name, n.Monitor.State)
-		case d.Config.Topology != cluster.TopologyFlex && n.Monitor.State == StateReady:
-			return no("peer-ready", "node %s is about to start", name)
+		case n.Monitor.State == StateReady && d.yields(name):
+			if !flex {
+				return no("peer-ready", "node %s is about to start", name)
+			}
+			active++
+		case n.active():
+			active++
 		}
+	}
+	if flex && active >= d.wanted() {
+		return no("peer-ready", "as many instances as wanted run, or are about to")
 	}
 	return false
 }
 
-// autostop stops the instances a flex object has in excess.
+// yields reports whether this node lets one that is ready go first: always when it
+// is not ready itself, else when the other was first. Both know both times: one of
+// them goes, whatever either thinks of the order of nodes.
+func (d *decider) yields(name string) bool {
+	if d.me.Monitor == nil || d.me.Monitor.State != StateReady || d.state() != StateReady {
+		return true
+	}
+	mine, other := d.me.Monitor.StateUpdatedAt, d.Nodes[name].Monitor.StateUpdatedAt
+	return cmp.Or(other.Compare(mine), cmp.Compare(name, d.Self)) < 0
+}
+
+// autostop stops the instances a flex object has in excess: one at a time, those
+// that are not where they should be first.
 func (d *decider) autostop() bool {
 	o := d.object()
 	if d.Config.Orchestrate != cluster.OrchestrateHA || o.Topology != cluster.TopologyFlex || o.Flex == nil ||
 		d.me.frozen() || d.state() != StateIdle || d.d.Monitor.IsHALeader || d.me.avail() != cluster.Up ||
 		o.UpInstancesCount <= o.Flex.Target {
 		return false
+	}
+	for _, name := range d.peers() {
+		n := d.Nodes[name]
+		if !n.heard() || n.Monitor == nil {
+			continue
+		}
+		switch {
+		case IsActing(n.Monitor.State):
+			d.because("peer-acting", "node %s is %s", name, n.Monitor.State)
+			return false
+		case n.avail() == cluster.Up && !n.Monitor.IsHALeader && !n.frozen() && name > d.Self:
+			d.because("peer-stops", "%d instances are up, %d are wanted: node %s is to stop its own first", o.UpInstancesCount, o.Flex.Target, name)
+			return false
+		}
 	}
 	d.because("flex-excess", "%d instances are up, %d are wanted", o.UpInstancesCount, o.Flex.Target)
 	d.expect(None)

@@ -202,7 +202,11 @@ func upIsNotStarted(f decide, w orchestrate.World) error {
 }
 
 func endForgets(f decide, w orchestrate.World) error {
-	if d := f(w); d.Ended != "" && (d.Monitor.GlobalExpect != orchestrate.None || d.Monitor.OrchestrationID != "" || goal(w) == orchestrate.None && !adopts(w)) {
+	was := ""
+	if m := w.Nodes[w.Self].Monitor; m != nil {
+		was = m.OrchestrationID
+	}
+	if d := f(w); d.Ended != "" && (d.Monitor.OrchestrationID == was && was != "" || goal(w) == orchestrate.None && !adopts(w)) {
 		return fmt.Errorf("ended %s with goal %q, asked %q", d.Ended, d.Monitor.GlobalExpect, goal(w))
 	}
 	return nil

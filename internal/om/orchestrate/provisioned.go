@@ -1,6 +1,10 @@
 package orchestrate
 
-import "github.com/holdfast-ops/holdfast/internal/om/cluster"
+import (
+	"slices"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+)
 
 // provisioning pursues a provision asked by hand: the leader first, then the
 // others, then the freeze a creation has left is lifted.
@@ -12,10 +16,14 @@ func (d *decider) provisioning() {
 		d.act(Action{Verb: Release})
 	case d.state() == StateProvisioned || d.state() == StateStarted || d.isProvisioned() && !(leader && d.startable()):
 		d.provisioned()
+	case !leader && d.leaderFailed():
+		d.become(StateIdle)
+		d.done(Failed)
 	case !leader && !d.leaderProvisioned():
 		d.because("wait-leader", "node %s is to provision first", d.firstLeader())
 		d.become(StateWaitLeader)
 	case d.parentsDown():
+	case d.isProvisioned() && d.guarded():
 	case d.isProvisioned():
 		d.because("start", "it is provisioned already: it is started")
 		d.act(Action{Verb: Start})
@@ -91,6 +99,9 @@ func (d *decider) unprovision() {
 		d.because("hold", "nothing of it is ever provisioned: it is stopped on purpose instead")
 		d.act(Action{Verb: Hold})
 	case d.childrenUp():
+	case leader && d.othersFailed():
+		d.become(StateIdle)
+		d.done(Failed)
 	case leader && d.othersProvisioned():
 		d.because("wait-non-leader", "other nodes are to unprovision first")
 		d.become(StateWaitNonLeader)
@@ -101,22 +112,45 @@ func (d *decider) unprovision() {
 }
 
 // provisionLeader reports whether this node does what only one node may do: the
-// leaders of a flex object, the first of them, by name, of a failover object.
+// first candidates of a flex object, the first of them of a failover object.
 func (d *decider) provisionLeader() bool {
 	if d.Config.Topology == cluster.TopologyFlex {
-		return d.d.Monitor.IsLeader
+		return slices.Contains(d.firstLeaders(), d.Self)
 	}
 	return d.firstLeader() == d.Self
 }
 
+func (d *decider) firstLeaders() []string {
+	names := d.chosen()
+	return names[:min(d.wanted(), len(names))]
+}
+
 func (d *decider) firstLeader() string {
-	first := d.Self
-	for i, name := range d.leaders(false) {
-		if i == 0 || name < first {
-			first = name
-		}
+	if names := d.firstLeaders(); len(names) > 0 {
+		return names[0]
 	}
-	return first
+	return d.Self
+}
+
+// leaderFailed reports whether the node that others wait for has failed.
+func (d *decider) leaderFailed() bool {
+	name, why := d.failedPeer([]string{d.firstLeader()})
+	if name == "" {
+		return false
+	}
+	d.because("leader-failed", "the provisioning failed on node %s, which was first: %s", name, why)
+	return true
+}
+
+// othersFailed reports whether a node that is to unprovision first has failed: the
+// leader would take away what that one still uses.
+func (d *decider) othersFailed() bool {
+	name, why := d.failedPeer(d.peers())
+	if name == "" {
+		return false
+	}
+	d.because("peer-failed", "node %s failed, what is shared is left as it is: %s", name, why)
+	return true
 }
 
 func (d *decider) leaderProvisioned() bool {

@@ -31,6 +31,11 @@ func (d *decider) restarted() {
 			d.because("not-up", "the instance is %s: there is nothing to restart", d.me.avail())
 			d.become(StateIdle)
 			d.done(Succeeded)
+		case !d.Quorum:
+			d.because("no-quorum", "the node is not in a majority%s: what is stopped could not be started again", d.Votes.words())
+			d.become(StateIdle)
+			d.done(Failed)
+		case d.priors():
 		case d.childrenUp():
 		default:
 			d.because("restart", "a restart was asked for")
@@ -38,6 +43,28 @@ func (d *decider) restarted() {
 			d.act(stop)
 		}
 	}
+}
+
+// priors waits for the nodes that come first, so that the instances are restarted
+// one after the other; a failure of one of them is the end of it.
+func (d *decider) priors() bool {
+	for _, name := range d.chosen() {
+		if name == d.Self {
+			break
+		}
+		if _, why := d.failedPeer([]string{name}); why != "" {
+			d.because("prior-failed", "the restart failed on node %s, this instance is left as it is: %s", name, why)
+			d.become(StateIdle)
+			d.done(Failed)
+			return true
+		}
+		if !d.isDone(name) {
+			d.because("wait-priors", "node %s is restarted first", name)
+			d.become(StateWaitPriors)
+			return true
+		}
+	}
+	return false
 }
 
 func restartable(n Node, force bool) bool {

@@ -102,7 +102,7 @@ func (d *decider) restartResources() bool {
 				lost = append(lost, rid)
 			}
 			d.because("restart-exhausted", "%s is %s, and no restart of it remains", rid, d.me.Status.Resources[rid].Status.Plain())
-		case d.Now.Before(due):
+		case d.Now.Before(due) && !counter.Restart.LastAt.After(d.Now): // unless the clock was set back
 			d.because("restart-delay", "%s is to be restarted in %s", rid, due.Sub(d.Now))
 			d.wake(due)
 			waiting = true
@@ -127,7 +127,7 @@ func (d *decider) restartResources() bool {
 }
 
 func (d *decider) mayRestart() bool {
-	if d.me.Status == nil || d.me.frozen() || d.me.held() || d.Config.Disabled || len(d.Config.Issues) > 0 || !d.isProvisioned() {
+	if d.me.Status == nil || d.me.frozen() || d.me.held() || d.Config.Disabled || len(d.Config.Issues) > 0 || !d.isProvisioned() || !d.Quorum {
 		return false
 	}
 	switch d.state() {

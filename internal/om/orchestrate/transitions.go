@@ -101,6 +101,16 @@ var particular = map[string]map[string]step{
 	Stopped: {
 		StateWaitChildren: resume,
 	},
+	PlacedAt: {
+		StateReady:        resume,
+		StateWaitChildren: resume,
+		StateWaitParents:  resume,
+	},
+	Placed: {
+		StateReady:        resume,
+		StateWaitChildren: resume,
+		StateWaitParents:  resume,
+	},
 	Restarted: {
 		StateReady:        resume,
 		StateWaitChildren: resume,
@@ -110,6 +120,7 @@ var particular = map[string]map[string]step{
 	Frozen:   freezable,
 	Unfrozen: freezable,
 	Provisioned: {
+		StateReady:       resume,
 		StateWaitLeader:  resume,
 		StateWaitParents: resume,
 	},
@@ -118,6 +129,7 @@ var particular = map[string]map[string]step{
 		StateWaitChildren:  resume,
 	},
 	Purged: {
+		StateWaitLeader:    resume,
 		StateWaitNonLeader: resume,
 		StateWaitChildren:  resume,
 	},

@@ -14,12 +14,14 @@ const (
 	Unprovisioned = "unprovisioned"
 	Purged        = "purged"
 	Deleted       = "deleted"
+	PlacedAt      = "placed@" // on the nodes of option destination
+	Placed        = "placed"  // where the placement policy says
 	Aborted       = "aborted" // gives up the goal in progress, is never pursued
 )
 
 // Goals lists the goals that are pursued.
 func Goals() []string {
-	return []string{Started, Stopped, Restarted, Frozen, Unfrozen, Provisioned, Unprovisioned, Purged, Deleted}
+	return []string{Started, Stopped, Restarted, Frozen, Unfrozen, Provisioned, Unprovisioned, Purged, Deleted, PlacedAt, Placed}
 }
 
 // What the monitor of a node wants of its own instance, as

@@ -13,6 +13,7 @@
 package orchestrate
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -48,6 +49,14 @@ type World struct {
 
 // Tally is a count of votes.
 type Tally struct{ Have, Total int }
+
+// words are the votes in brackets; empty when they were not counted.
+func (t Tally) words() string {
+	if t.Total == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d votes of %d)", t.Have, t.Total)
+}
 
 // FenceState tells how far the fencing of a node is.
 type FenceState int
@@ -101,6 +110,13 @@ type Node struct {
 	// Heard: the node was heard since our start, at least once. Stale: it was, and
 	// is not any more. Both false: nothing is known of it.
 	Heard, Stale bool
+	// Overloaded: the node starts nothing by itself.
+	Overloaded bool
+	// HeardBy are the nodes that are heard here and that hear the node themselves.
+	HeardBy []string
+	// Unacked: the node has not taken note of the present monitor of the local
+	// instance yet.
+	Unacked bool
 	// Preserved: the node said that its daemon ends on purpose, and that its
 	// instances go on; nobody takes them over.
 	Preserved bool
@@ -124,7 +140,10 @@ type Local struct {
 	// BootID is that of the running kernel, LastBootID the one of the last boot
 	// action of the instance: empty when there was none.
 	BootID, LastBootID string
-	Memory             Memory
+	// LeftAt is when a former daemon of this node was last alive, zero when that is
+	// not known.
+	LeftAt time.Time
+	Memory Memory
 }
 
 // Memory is what a decision leaves to the next one beside the monitor, and that
@@ -146,6 +165,9 @@ type Memory struct {
 	RetryAt time.Time
 	// Eviction is the monitor action under way.
 	Eviction Eviction
+	// Lost are the peers that are not heard, or whose flags were not looked at since
+	// they are heard again, and since when. Nil before the first decision.
+	Lost map[string]time.Time
 }
 
 // Eviction is a monitor action under way.
@@ -230,6 +252,51 @@ func (w World) object() cluster.Object {
 	self.Config = &w.Config
 	instances[w.Self] = self
 	return cluster.Aggregate(w.Path, instances)
+}
+
+// heard reports whether the daemon of the node answers.
+func (n Node) heard() bool { return n.State != "" }
+
+// active reports whether something of the instance runs, or is about to.
+func (n Node) active() bool {
+	switch n.avail() {
+	case cluster.Up, cluster.Warn:
+		return true
+	case cluster.Down, cluster.Undef, cluster.NotApplicable, cluster.StandbyUp, cluster.StandbyDown,
+		cluster.StandbyUpWithUp, cluster.StandbyUpWithDown:
+	}
+	return n.Monitor != nil && (n.Monitor.State == StateStarting || n.Monitor.State == StateStarted || n.Monitor.State == StateProvisioning)
+}
+
+// isStarted reports whether the object runs as it is wanted.
+func (w World) isStarted() bool {
+	o := w.object()
+	if o.Topology == cluster.TopologyFlex && o.Flex != nil {
+		return o.UpInstancesCount >= o.Flex.Target
+	}
+	return o.Avail == cluster.Up
+}
+
+// anyHeld reports whether an instance that can be reached was stopped on purpose.
+func (w World) anyHeld() bool {
+	for name, n := range w.Nodes {
+		if n.held() && (name == w.Self || n.heard()) {
+			return true
+		}
+	}
+	return false
+}
+
+// after is a time for a new goal: later than that of every goal known, whatever
+// the clocks say.
+func (w World) after() time.Time {
+	at := w.Now
+	for _, n := range w.Nodes {
+		if n.Monitor != nil && !at.After(n.Monitor.GlobalExpectUpdatedAt) {
+			at = n.Monitor.GlobalExpectUpdatedAt.Add(1)
+		}
+	}
+	return at
 }
 
 // alone reports whether no other node could act on the object.

@@ -38,7 +38,7 @@ type Options struct {
 	Nodes    []string          // names; default: node1, node2, node3
 	Programs map[string]string // what is at /mnt/bin of every node: name to file
 	Networks int               // interfaces of each node, eth0…; default: 1
-	VarSize  string            // size of a /var in memory, lost at a power off; "": a directory
+	VarSize  string            // size of a file system for each /var, as root; "": a directory
 	Dir      string            // where the files go; "": a new directory for temporary files
 	Seed     uint64            // of the frames that are lost
 }
@@ -99,7 +99,7 @@ func New(ctx context.Context, o Options) (b *Bed, err error) {
 		} else {
 			b.nodes[name] = n
 		}
-		if err := n.format(); err != nil {
+		if err := n.format(ctx); err != nil {
 			return b, err
 		}
 		if err := n.Boot(ctx); err != nil {
@@ -157,7 +157,7 @@ func (b *Bed) Close() error {
 // share makes the directory that all nodes see.
 func (b *Bed) share() error {
 	bin := filepath.Join(b.Shared(), "bin")
-	for _, dir := range []string{bin, filepath.Join(b.Shared(), "data")} {
+	for _, dir := range []string{bin, filepath.Join(b.Shared(), "data"), filepath.Join(b.Shared(), "log")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as /usr/bin
 			return err
 		}

@@ -2,11 +2,13 @@ package bed
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -98,7 +100,13 @@ func mounts(p plan) error {
 	}
 	variable := func() error { return mount(filepath.Join(p.Dir, "var"), "/var", "", unix.MS_BIND|unix.MS_REC, "") }
 	if p.VarSize != "" {
-		variable = func() error { return mount("var", "/var", "tmpfs", 0, "mode=755,size="+p.VarSize) }
+		variable = func() error {
+			out, err := exec.CommandContext(context.Background(), "/bin/mount", "-o", "loop,noatime", filepath.Join(p.Dir, "var.img"), "/var").CombinedOutput()
+			if err != nil {
+				return fmt.Errorf("mount /var: %w: %s", err, out)
+			}
+			return nil
+		}
 	}
 	// The directory of the bed may be below one that is hidden here: it comes first.
 	steps := []func() error{

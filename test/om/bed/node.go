@@ -62,10 +62,16 @@ type Process struct {
 var ErrDown = errors.New("the node is down")
 
 // format makes the disk of a node.
-func (n *Node) format() error {
+func (n *Node) format(ctx context.Context) error {
 	for _, dir := range []string{"etc", "var"} {
 		if err := os.MkdirAll(filepath.Join(n.dir, dir), 0o755); err != nil { //nolint:gosec // as on any host
 			return err
+		}
+	}
+	if size := n.bed.o.VarSize; size != "" {
+		out, err := exec.CommandContext(ctx, "mkfs.ext4", "-q", "-F", filepath.Join(n.dir, "var.img"), size).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("make a file system: %w: %s", err, out)
 		}
 	}
 	etc := filepath.Join(n.dir, "etc")
@@ -89,7 +95,7 @@ func (n *Node) format() error {
 // Etc is the /etc of the node, seen from here.
 func (n *Node) Etc() string { return filepath.Join(n.dir, "etc") }
 
-// Var is the /var of the node, seen from here, when it is not in memory.
+// Var is the /var of the node, seen from here, when it is a directory.
 func (n *Node) Var() string { return filepath.Join(n.dir, "var") }
 
 // Address is that of an interface of the node.
@@ -429,12 +435,12 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%s: %s: exit code %d: %s", e.Node, strings.Join(e.Argv, " "), e.Code, strings.TrimSpace(e.Said))
 }
 
-// DaemonLog is where the daemon of a node prints, below its /var.
-const DaemonLog = "log/om-daemon.out"
+// DaemonLog is where the daemon of the node prints, seen from here.
+func (n *Node) DaemonLog() string { return filepath.Join(n.bed.Shared(), "log", n.Name) }
 
 // StartDaemon starts the daemon of the node, and returns when it answers.
 func (n *Node) StartDaemon(ctx context.Context) error {
-	_, err := n.Run(ctx, "sh", "-c", "exec setsid om daemon run >>/var/"+DaemonLog+" 2>&1 </dev/null &")
+	_, err := n.Run(ctx, "sh", "-c", "exec setsid om daemon run >>"+Mount+"/log/"+n.Name+" 2>&1 </dev/null &")
 	if err != nil {
 		return err
 	}
@@ -468,6 +474,28 @@ func (n *Node) KillDaemon(ctx context.Context, s syscall.Signal) error {
 		return err
 	}
 	return n.Signal(pid, s)
+}
+
+// StepClock steps the wall clock of the daemon, by whole seconds.
+func (n *Node) StepClock(ctx context.Context, by time.Duration) error {
+	pid, err := n.DaemonPid(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = n.Run(ctx, "service", "clock", strconv.Itoa(pid), strconv.Itoa(int(by/time.Second)))
+	return err
+}
+
+// FillDisk leaves no room in the /var of the node, which needs one of a size.
+func (n *Node) FillDisk(ctx context.Context) error {
+	_, err := n.Run(ctx, "sh", "-c", "dd if=/dev/zero of=/var/filled bs=64k >/dev/null 2>&1; dd if=/dev/zero of=/var/filled bs=1k oflag=append conv=notrunc >/dev/null 2>&1; true")
+	return err
+}
+
+// EmptyDisk undoes it.
+func (n *Node) EmptyDisk(ctx context.Context) error {
+	_, err := n.Run(ctx, "rm", "-f", "/var/filled")
+	return err
 }
 
 // StopDaemon stops the daemon as an operator does; services stay.

@@ -6,6 +6,8 @@
 //	service serve NAME ADDRESS          serves until it is told to end
 //	service probe EVERY ADDRESS...      prints who answers, each time it changes
 //	service load NAME                   serves nobody, for many of them
+//	service fence NODE                  has the power of a node cut
+//	service clock PID SECONDS           steps the wall clock of a process
 package main
 
 import (
@@ -19,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +29,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-ops/holdfast/internal/retry"
 	"github.com/holdfast-ops/holdfast/test/om/bed/witness"
 )
 
@@ -52,8 +56,34 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 2 && args[0] == "load":
 		<-ctx.Done()
 		return nil
+	case len(args) == 2 && args[0] == "fence":
+		return fence(ctx, args[1])
+	case len(args) == 3 && args[0] == "clock":
+		pid, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		seconds, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return step(ctx, pid, time.Duration(seconds)*time.Second)
 	}
-	return errors.New("usage: serve NAME ADDRESS, probe EVERY ADDRESS..., load NAME")
+	return errors.New("usage: serve NAME ADDRESS, probe EVERY ADDRESS..., load NAME, fence NODE, clock PID SECONDS")
+}
+
+// fence asks whoever made the bed to cut the power of a node, and waits until it is.
+func fence(ctx context.Context, node string) error {
+	name := fmt.Sprintf("%s/fence-%s-%d", witness.Dir, node, monotonic())
+	if err := os.WriteFile(name, []byte(node), 0o600); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	return retry.Until(ctx, retry.Policy{Interval: 5 * time.Millisecond}, func(context.Context) (bool, error) {
+		_, err := os.Stat(name)
+		return errors.Is(err, os.ErrNotExist), nil
+	})
 }
 
 // monotonic is the clock that all name spaces share.

@@ -16,8 +16,10 @@ func TestWhatIsPassedOnReadsBack(t *testing.T) {
 	t.Parallel()
 	passed := 0
 	path := object.Path{Namespace: "root", Kind: object.KindSvc, Name: "web"}
-	all := slices.DeleteFunc(eventtest.Every(), func(e event.Event) bool { return strings.HasPrefix(e.Kind(), "ObjectOrchestration") })
+	all := slices.DeleteFunc(eventtest.Every(), func(e event.Event) bool { return hasPath(e) })
 	all = append(all,
+		event.ConfigFileConflict{Path: path, Node: "n1", Backup: "file", Lost: event.ConfigEdit{Node: "n2", Deleted: true}},
+		event.InstanceConfigFor{Path: path, Node: "n1", Scope: []string{"n2"}},
 		event.ObjectOrchestrationAccepted{ID: "1", Node: "n1", Path: path, GlobalExpect: "started"},
 		event.ObjectOrchestrationRefused{ID: "1", Node: "n1", Path: path, Reason: "why"},
 		event.ObjectOrchestrationEnd{ID: "1", Node: "n1", Path: path, Aborted: true},
@@ -38,6 +40,10 @@ func TestWhatIsPassedOnReadsBack(t *testing.T) {
 	if passed != len(event.Forwarded()) {
 		t.Errorf("%d kinds are passed on, %d listed", passed, len(event.Forwarded()))
 	}
+}
+
+func hasPath(e event.Event) bool {
+	return strings.HasPrefix(e.Kind(), "ObjectOrchestration") || e.Kind() == "ConfigFileConflict" || e.Kind() == "InstanceConfigFor"
 }
 
 func TestOnlyWhatIsPassedOnIsTakenOfAPeer(t *testing.T) {

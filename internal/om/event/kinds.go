@@ -367,6 +367,7 @@ func Kinds() []string {
 	return []string{
 		"ClusterConfigUpdated",
 		"ClusterStatusUpdated",
+		"ConfigFileConflict",
 		"ConfigFileRemoved",
 		"ConfigFileUpdated",
 		"DaemonHeartbeatUpdated",
@@ -381,6 +382,7 @@ func Kinds() []string {
 		"HeartbeatMessageTypeUpdated",
 		"HeartbeatStale",
 		"InstanceConfigDeleted",
+		"InstanceConfigFor",
 		"InstanceConfigUpdated",
 		"InstanceFrozenFileRemoved",
 		"InstanceFrozenFileUpdated",

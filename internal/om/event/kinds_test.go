@@ -50,7 +50,9 @@ func wanted(kind string) []string {
 	return strings.Fields(map[string]string{
 		"ClusterConfigUpdated":        "node cluster_config nodes_added nodes_removed network_changed",
 		"ClusterStatusUpdated":        "node cluster_status",
+		"ConfigFileConflict":          "path node file backup kept lost",
 		"ConfigFileUpdated":           "path file",
+		"InstanceConfigFor":           "path node orchestrate scope updated_at",
 		"DaemonStatusUpdated":         "node version status",
 		"DaemonHeartbeatUpdated":      "node heartbeat",
 		"ForgetPeer":                  "node",

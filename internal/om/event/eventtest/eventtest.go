@@ -8,6 +8,7 @@ func Every() []event.Event {
 	return []event.Event{
 		event.ClusterConfigUpdated{},
 		event.ClusterStatusUpdated{},
+		event.ConfigFileConflict{},
 		event.ConfigFileRemoved{},
 		event.ConfigFileUpdated{},
 		event.DaemonHeartbeatUpdated{},
@@ -22,6 +23,7 @@ func Every() []event.Event {
 		event.HeartbeatMessageTypeUpdated{},
 		event.HeartbeatStale{},
 		event.InstanceConfigDeleted{},
+		event.InstanceConfigFor{},
 		event.InstanceConfigUpdated{},
 		event.InstanceFrozenFileRemoved{},
 		event.InstanceFrozenFileUpdated{},

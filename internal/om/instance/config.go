@@ -66,7 +66,9 @@ func describe(c *cluster.InstanceConfig, s *schema.ObjectSettings, node string) 
 	c.Children, c.Parents = notNil(s.Children), notNil(s.Parents)
 	c.MonitorAction, c.PreMonitorAction = notNil(s.MonitorAction), s.PreMonitorAction
 	c.Orchestrate, c.PlacementPolicy, c.Topology, c.Priority = s.Orchestrate, s.Placement, s.Topology, s.Priority
-	c.Stonith = s.Stonith
+	c.Stonith, c.StonithBestEffort = s.Stonith, s.StonithBestEffort
+	c.HardAffinity, c.HardAntiAffinity = s.HardAffinity, s.HardAntiAffinity
+	c.SoftAffinity, c.SoftAntiAffinity = s.SoftAffinity, s.SoftAntiAffinity
 	c.Scope = slices.Concat(s.Nodes, s.DRPNodes)
 	c.Drp = slices.Contains(s.DRPNodes, node)
 	if s.Topology == "flex" {

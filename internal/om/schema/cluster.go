@@ -47,21 +47,48 @@ func cluster() keyword.Section {
 		func(k *keyword.Table) { (&ClusterSettings{}).Keywords(k) })
 }
 
+// ArbitratorSettings are the keywords of an arbitrator section.
+type ArbitratorSettings struct {
+	Name      string // the index of the section
+	URI       string
+	Insecure  bool
+	Weight    int
+	Exclusive bool
+	Username  string
+	Password  string // the sec object that holds it
+}
+
+// Keywords declares the keywords of an arbitrator section.
+func (s *ArbitratorSettings) Keywords(k *keyword.Table) {
+	k.String(&s.URI, "uri", "The server: a url that must answer with success, or host:port that must accept a connection. The port is that of the listener by default.").
+		Required().Alias("name").Eg("https://arbitrator.example.com/vote").Check(keyword.Server)
+	k.Bool(&s.Insecure, "insecure", "Do not verify the certificate of the server.").Default("false")
+	k.Int(&s.Weight, "weight", "The number of votes of the server.").AtLeast(0).Default("1")
+	k.Bool(&s.Exclusive, "exclusive", "Ask for a vote that one part of a split cluster gets, the first to ask. The server is a daemon of another site, and has a user with the heartbeat role.").
+		Default("false")
+	k.String(&s.Username, "username", "The user of the server, for an exclusive vote.").Default("relay")
+	k.String(&s.Password, "password", "The sec object whose key password holds that of the user, for an exclusive vote.").
+		Check(keyword.Secret).Default("system/sec/relay")
+}
+
 func arbitrator() keyword.Section {
-	return numbered("arbitrator", "A server whose vote decides which half of a split cluster survives.", func(t *keyword.Table) {
-		k := unread{t}
-		k.text("uri", "The server: a url that must answer with success, or host:port that must accept a connection. The port is that of the listener by default.").
-			Required().Alias("name").Eg("https://arbitrator.example.com/vote").Check(keyword.Server)
-		k.flag("insecure", "Do not verify the certificate of the server.").Default("false")
-		k.number("weight", "The number of votes of the server.").AtLeast(0).Default("1")
-	})
+	return numbered("arbitrator", "A server whose vote decides which half of a split cluster survives.",
+		func(k *keyword.Table) { (&ArbitratorSettings{}).Keywords(k) })
+}
+
+// StonithSettings are the keywords of a stonith section.
+type StonithSettings struct {
+	Command []string
+}
+
+// Keywords declares the keywords of a stonith section.
+func (s *StonithSettings) Keywords(k *keyword.Table) {
+	k.Shlex(&s.Command, "command", "The command that fences the node. It succeeds only once the node is surely stopped.").
+		Required().Scopable().Alias("cmd").Eg("/usr/sbin/fence_ipmilan -a n2-ipmi -o off")
 }
 
 func stonith() keyword.Section {
-	return numbered("stonith", "How to fence the node the index names.", func(t *keyword.Table) {
-		unread{t}.argv("command", "The command that fences the node. It succeeds only once the node is surely stopped.").
-			Required().Scopable().Alias("cmd").Eg("/usr/sbin/fence_ipmilan -a n2-ipmi -o off")
-	})
+	return numbered("stonith", "How to fence the node the index names.", func(k *keyword.Table) { (&StonithSettings{}).Keywords(k) })
 }
 
 func unixGroup() keyword.Section {

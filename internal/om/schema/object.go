@@ -35,15 +35,16 @@ type ObjectSettings struct {
 	FlexTarget  int
 	FlexPrimary []string
 
-	MonitorAction    []string
-	PreMonitorAction string
-	Rollback         bool
-	Stonith          bool
-	Disable          bool
-	Shared           bool
-	Provision        bool
-	Unprovision      bool
-	CreatePG         bool
+	MonitorAction     []string
+	PreMonitorAction  string
+	Rollback          bool
+	Stonith           bool
+	StonithBestEffort bool
+	Disable           bool
+	Shared            bool
+	Provision         bool
+	Unprovision       bool
+	CreatePG          bool
 
 	Parents          []string
 	Children         []string
@@ -281,6 +282,8 @@ func (s *ObjectSettings) behaviour(k *keyword.Table) {
 	k.Bool(&s.Rollback, "rollback", "When a start fails, stop what that start brought up.").
 		Scopable().Default("true").For(svc, vol)
 	k.Bool(&s.Stonith, "stonith", "Fence the node that held the instance, when it is lost, before starting elsewhere.").
+		Inherit(config.HeadOnly).Default("false").For(svc, vol).When("topology=failover")
+	k.Bool(&s.StonithBestEffort, "stonith_best_effort", "Start elsewhere even though the node that held the instance could not be fenced. The instance may then be active twice.").
 		Inherit(config.HeadOnly).Default("false").For(svc, vol).When("topology=failover")
 	k.Bool(&s.Disable, "disable", "Ignore every resource of the object.").Scopable().For(svc, vol)
 	k.Bool(&s.Shared, "shared", "Provision on one node, the leader, what the other nodes then only see.").

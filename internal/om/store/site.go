@@ -220,6 +220,44 @@ func (s *Store) Heartbeats() ([]schema.HeartbeatSettings, error) {
 	return all, nil
 }
 
+// Arbitrators returns the settings of the arbitrator sections, in the order written.
+func (s *Store) Arbitrators() ([]schema.ArbitratorSettings, error) {
+	doc, err := s.merged()
+	if err != nil {
+		return nil, err
+	}
+	var all []schema.ArbitratorSettings
+	for _, section := range doc.Sections() {
+		name, ok := strings.CutPrefix(section, "arbitrator#")
+		if !ok {
+			continue
+		}
+		a := schema.ArbitratorSettings{Name: name}
+		if err := s.decodeSite(section, a.Keywords); err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Stonith returns the command that fences a node; nil when there is none.
+func (s *Store) Stonith(node string) ([]string, error) {
+	doc, err := s.merged()
+	if err != nil {
+		return nil, err
+	}
+	section := "stonith#" + node
+	if !slices.Contains(doc.Sections(), section) {
+		return nil, nil
+	}
+	var settings schema.StonithSettings
+	if err := s.decodeSite(section, settings.Keywords); err != nil {
+		return nil, err
+	}
+	return settings.Command, nil
+}
+
 // ClusterSecret returns what the keys of the cluster are derived from; empty
 // before the first start of a daemon.
 func (s *Store) ClusterSecret() (secret.String, error) {

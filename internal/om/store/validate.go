@@ -49,6 +49,7 @@ func (s *Store) validate(p object.Path, doc, former *config.Document) []keyword.
 	add(s.validateEnv(p, local, former))
 	add(s.validateVital(p, local, former))
 	add(validateSealed(p, doc))
+	add(s.validateQuorum(p, local))
 	if !varies(doc) {
 		return alerts
 	}

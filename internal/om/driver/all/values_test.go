@@ -63,7 +63,7 @@ func freeTexts() map[string]string {
 		"node serial": human, "node sp_version": human,
 		"cluster former_secrets": "the agent writes it, and a refusal would show a secret",
 		"cluster secret":         "any text is a secret", "listener openid_client_id": foreign,
-		"hb username": foreign, "array username": foreign, "switch username": foreign, "switch name": foreign,
+		"hb username": foreign, "arbitrator username": foreign, "array username": foreign, "switch username": foreign, "switch name": foreign,
 		"array name": foreign, "array wwid_prefix": foreign, "array client_id": secret, "array key_id": secret, "array issuer": foreign,
 		"pool diskgroup": foreign, "pool hypermetrodomain": foreign, "pool label_prefix": foreign, "pool pool_id": foreign, "pool pod": foreign,
 		"pool rdfg": foreign, "pool slo": foreign, "pool srp": foreign, "pool volume_id_range_from": foreign, "pool volume_id_range_to": foreign,

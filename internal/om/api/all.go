@@ -7,6 +7,7 @@ func All() []Endpoint {
 
 		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords, GetClusterConfigAlerts,
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
+		PostClusterEnroll, PostClusterEvict, PostClusterJoin, GetClusterJoin, PostClusterLeave, PostDaemonJoin, PostDaemonLeave,
 
 		GetNodeCapabilities, GetNodeSystemDisk, GetNodeSystemGroup, GetNodeSystemHardware, GetNodeSystemIPAddress, GetNodeSystemPackage,
 		GetNodeSystemProperty, GetNodeSystemSANInitiator, GetNodeSystemSANPath, GetNodeSystemUser, GetNodeSystemCheck,

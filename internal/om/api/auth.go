@@ -11,7 +11,7 @@ type TokenQuery struct {
 	Role           []string `query:"role,explode" enum:"admin,blacklistadmin,guest,heartbeat,join,leave,operator,prioritizer,root,squatter" doc:"Limit the grants of the token to these roles."`
 	Scope          string   `query:"scope" doc:"Limit the namespace roles of the token to this namespace." example:"ns1"`
 	Subject        string   `query:"subject" doc:"User the token is for, in place of the caller." example:"usr1"`
-	AccessDuration string   `query:"access_duration" doc:"Life of the token: 10m when absent, 24h at most." example:"10m"`
+	AccessDuration string   `query:"access_duration" doc:"Life of the token: 10m when absent, 60s with the join role, 24h at most." example:"10m"`
 	// The default is that of existing clients: they expect a refresh token.
 	Refresh         bool   `query:"refresh" default:"true" doc:"Also make a refresh token, which renews the token without the password."`
 	RefreshDuration string `query:"refresh_duration" doc:"Life of the refresh token: 24h when absent, 30d at most." example:"1d"`

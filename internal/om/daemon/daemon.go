@@ -35,6 +35,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/hook"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/membership"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/presented"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/reinstall"
@@ -77,6 +78,9 @@ func Run(ctx context.Context, o Options) (err error) {
 
 	control := logs.New(o.Log.Handler())
 	o.Log = control.Logger("daemon")
+	if err := membership.Resume(o.Host.Paths, control.Logger("membership")); err != nil {
+		return err
+	}
 	removeLeftovers(o.Host.Paths, began, o.Log)
 	drivers := all.Registry()
 	configs := store.New(o.Host, drivers.Sections)
@@ -91,6 +95,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	tokens = tokens.Naming(identity.Authority)
 
 	boot, err := proc.BootID()
 	if err != nil {
@@ -145,6 +150,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if _, err := parts.Scan(); err != nil {
 		o.Log.Warn("the capabilities of the node are not known", slog.Any("err", err))
 	}
+	members := membership.New(membership.Options{
+		Host: o.Host, Store: configs, Data: data, Sections: drivers.Sections, Tokens: tokens, Authority: identity.Authority,
+		State: states, Bus: events, Discover: discovery, Peers: peers{states}, Log: control.Logger("membership"), Addresses: addresses,
+		Compat: compat, Drain: drainWith(drains), Running: running(runs), Restart: ending.Restart, Ready: discovery.Ready(),
+	})
 	hooks := hook.New(hook.Options{Store: configs, Bus: events, Runner: o.Host.Runner, Env: inherited(o.Environ), Log: o.Log})
 	admitted := newAccess(configs, o.Log)
 	server := httpd.New(httpd.Options{
@@ -152,7 +162,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Credentials: credentials(o.Host, configs, data, admitted), Limit: admitted.limit,
 		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
-		Nodes: drains, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
+		Nodes: drains, Members: members, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 	})
 	listeners.server = server
 	accounts := &userSocket{path: o.Host.Paths.UserSocket(), runner: o.Host.Runner, server: server, state: states, bus: events, log: o.Log}
@@ -170,6 +180,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"discover", discovery.Run},
 		{"load", self.measure},
 		{"drain", drains.run},
+		{"membership", members.Run},
 		{"settings", followMaxParallel(events, runs)},
 		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain, &standing.Conditions{}}.run},
 		{"lock", process.watch},

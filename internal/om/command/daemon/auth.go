@@ -23,8 +23,9 @@ var Auth = verb.Verb{
 	Short: "Make a bearer token for the API",
 	Long: "Make a bearer token for the API and print it. Without --role the token has the grants of the caller; roles limit it: " +
 		"admin, operator, guest, squatter, prioritizer, blacklistadmin, heartbeat, join, leave, root. " +
-		"With --refresh, a second line is the token that POST /api/auth/refresh takes for the next one.",
-	Example: "TOKEN=$(om daemon auth token --duration 1h)\nom daemon auth token --refresh --refresh-duration 168h -o json\nom daemon auth token --role guest --scope ns1 --subject ci",
+		"With --refresh, a second line is the token that POST /api/auth/refresh takes for the next one. " +
+		"A token with the join role names the authority of the certificates of this node: it is what om cluster enroll needs.",
+	Example: "om daemon auth --role join --duration 10m >node2.token\nTOKEN=$(om daemon auth token --duration 1h)\nom daemon auth token --refresh --refresh-duration 168h -o json\nom daemon auth token --role guest --scope ns1 --subject ci",
 	New:     verb.Needs(func(i Issuer) verb.Runner { return &auth{issuer: i} }),
 }
 
@@ -41,13 +42,15 @@ func (a *auth) Flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&a.query.Role, "role", nil, "limit the token to these `roles`")
 	f.StringVar(&a.query.Scope, "scope", "", "limit the token to this `namespace`")
 	f.StringVar(&a.query.Subject, "subject", "", "the `user` the token is for")
-	f.DurationVar(&a.duration, "duration", 10*time.Minute, "how long the token is valid")
+	f.DurationVar(&a.duration, "duration", 0, "how long the token is valid, 10m by default, 60s with the join role")
 	f.BoolVar(&a.query.Refresh, "refresh", false, "make a token that renews it too")
 	f.DurationVar(&a.renewed, "refresh-duration", 24*time.Hour, "how long the token may be renewed, with --refresh")
 }
 
 func (a *auth) Run(ctx context.Context, c *verb.Call) error {
-	a.query.AccessDuration = a.duration.String()
+	if a.flags.Changed("duration") {
+		a.query.AccessDuration = a.duration.String()
+	}
 	switch {
 	case a.query.Refresh:
 		a.query.RefreshDuration = a.renewed.String()

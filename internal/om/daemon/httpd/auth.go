@@ -57,6 +57,9 @@ func (s *Server) postAuthToken(ctx context.Context, in *api.TokenQuery) (api.Aut
 		return api.AuthToken{}, err
 	}
 	now := time.Now()
+	if in.AccessDuration == "" && isJoin(in.Role) {
+		in.AccessDuration = joinLife
+	}
 	access, err := s.accessToken(session, narrow(grants, in.Role, in.Scope), in.AccessDuration, now)
 	if err != nil || !in.Refresh {
 		return api.AuthToken{AccessToken: access.AccessToken, AccessExpiredAt: access.AccessExpiredAt}, err

@@ -94,7 +94,7 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
 		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Inventory: inventory.Node{Host: h, Store: f.store, Root: root}, Ending: ending{f.deeds}, Schedules: jobs{},
-		Nodes: nodeActions{f.deeds}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
+		Nodes: nodeActions{f.deeds}, Members: members{}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
 	}
 	if f.change != nil {
 		f.change(&options)

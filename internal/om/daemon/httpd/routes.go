@@ -17,6 +17,7 @@ func (s *Server) routes() {
 	handle(s, api.GetClusterConfigFile, s.getClusterConfigFile)
 	handle(s, api.PutClusterConfigFile, s.putClusterConfigFile)
 	handle(s, api.GetClusterConfigKeywords, s.getClusterConfigKeywords)
+	s.members()
 	s.freeze(api.PostClusterActionFreeze, api.PostPeerActionFreeze, "freeze")
 	s.freeze(api.PostClusterActionUnfreeze, api.PostPeerActionUnfreeze, "unfreeze")
 

@@ -124,6 +124,7 @@ type Options struct {
 	Logs      Logs
 	Nodes     NodeActions
 	Listeners Listeners
+	Members   Members
 	Control   *logs.Control
 
 	Peers Peers          // nil: this node is alone

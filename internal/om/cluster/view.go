@@ -49,6 +49,8 @@ type NodeStatus struct {
 	Gen          map[string]uint64           `json:"gen"`
 	IsLeader     bool                        `json:"is_leader"`
 	IsOverloaded bool                        `json:"is_overloaded"`
+	// Hears are the other nodes this one hears in time, sorted.
+	Hears []string `json:"hears,omitempty"`
 	// Fences are the lost nodes this one has fenced, or is to, by name.
 	Fences map[string]FenceStatus `json:"fences,omitempty"`
 	// Quorum is the count of votes of this node, when there was reason to count.

@@ -37,6 +37,44 @@ const (
 	Fence Verb = "fence" // a lost node, see [Action.Node]
 )
 
+// Forks reports whether a verb acts on resources, in a child process. Such an action,
+// and one that sets a flag, is followed by an evaluation of the status; see
+// [Verb.Evaluates].
+func (v Verb) Forks() bool {
+	switch v {
+	case Start, StartStandby, Stop, Shutdown, Provision, Unprovision, Delete, Boot:
+		return true
+	case Freeze, Unfreeze, Hold, Release, RecordBoot, Prepare, Reboot, Crash, Fence:
+	}
+	return false
+}
+
+// Evaluates reports whether the status is evaluated after an action, before its end
+// is taken account of; failed: whether it failed. What a deletion leaves is looked
+// for on disk instead.
+func (v Verb) Evaluates(failed bool) bool {
+	switch v {
+	case Freeze, Unfreeze, Hold, Release:
+		return !failed
+	case Start, StartStandby, Stop, Shutdown, Provision, Unprovision, Boot:
+		return true
+	case Delete, RecordBoot, Prepare, Reboot, Crash, Fence:
+	}
+	return false
+}
+
+// Gone is what the removal of the configuration means for the goal of a monitor:
+// how it ended and why, nothing when there was none.
+func Gone(m cluster.InstanceMonitor) (how, why string) {
+	switch {
+	case m.OrchestrationID == "":
+		return "", ""
+	case m.GlobalExpect == Deleted || m.GlobalExpect == Purged:
+		return Succeeded, ""
+	}
+	return Failed, "the configuration of the object was removed meanwhile"
+}
+
 // Action is something to do to the local instance.
 type Action struct {
 	Verb   Verb

@@ -136,7 +136,7 @@ func frozenIsLeftAlone(f decide, w orchestrate.World) error {
 	if !frozen || asked(w) || len(w.Local.Memory.Eviction.Pending) > 0 {
 		return nil
 	}
-	harmless := []orchestrate.Verb{"", orchestrate.Release, orchestrate.Boot, orchestrate.RecordBoot}
+	harmless := []orchestrate.Verb{"", orchestrate.Hold, orchestrate.Release, orchestrate.Boot, orchestrate.RecordBoot}
 	if d := f(w); !slices.Contains(harmless, d.Action.Verb) {
 		return fmt.Errorf("frozen, and yet: %s", d.Action)
 	}

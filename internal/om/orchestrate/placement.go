@@ -48,7 +48,8 @@ func (d *decider) ranked(ha bool) []string {
 	candidates := d.candidates(ha)
 	Rank(d.Path, d.Config.PlacementPolicy, candidates, d.Nodes)
 	slices.SortStableFunc(candidates, func(a, b string) int {
-		return cmp.Or(cmp.Compare(d.unmet(a), d.unmet(b)), compareBool(d.Nodes[a].Overloaded, d.Nodes[b].Overloaded))
+		return cmp.Or(compareBool(d.Nodes[a].Drp, d.Nodes[b].Drp), cmp.Compare(d.unmet(a), d.unmet(b)),
+			compareBool(d.Nodes[a].Overloaded, d.Nodes[b].Overloaded))
 	})
 	return candidates
 }
@@ -105,6 +106,8 @@ func (d *decider) unfit(name string, ha bool) (id, why string) {
 		return "failed", "a start failed there"
 	case (ha || other) && unrankable(n.State):
 		return "node-busy", "the node is " + cmp.Or(n.State, StateInit)
+	case ha && n.Drp:
+		return "drp-node", "it is a node for disasters (drpnodes)"
 	case ha && n.Overloaded:
 		return "node-overloaded", "the node is overloaded"
 	case ha && n.Frozen:

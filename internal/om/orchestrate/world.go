@@ -107,6 +107,7 @@ type Affinity struct {
 type Node struct {
 	State   string // of the node monitor; empty when the node is not heard
 	Frozen  bool
+	Drp     bool // it is for disasters, the daemon starts nothing there by itself
 	// Heard: the node was heard since our start, at least once. Stale: it was, and
 	// is not any more. Both false: nothing is known of it.
 	Heard, Stale bool

@@ -22,18 +22,6 @@ import (
 // prepareTimeout bounds pre_monitor_action.
 const prepareTimeout = time.Minute
 
-// forks reports whether a verb is done by a child process of the executor.
-func forks(v orchestrate.Verb) bool {
-	switch v {
-	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown,
-		orchestrate.Provision, orchestrate.Unprovision, orchestrate.Delete, orchestrate.Boot:
-		return true
-	case orchestrate.Freeze, orchestrate.Unfreeze, orchestrate.Hold, orchestrate.Release, orchestrate.RecordBoot,
-		orchestrate.Prepare, orchestrate.Reboot, orchestrate.Crash, orchestrate.Fence:
-	}
-	return false
-}
-
 // act does what was decided: its end comes back as a post.
 func (m *Monitor) act(w *watched, a orchestrate.Action, sid string) {
 	m.o.Log.Info("act", about(w, w.monitor.OrchestrationID, slog.String("sid", sid), slog.String("reason", a.String()+": "+because(w.because)))...)

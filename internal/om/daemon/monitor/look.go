@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -16,14 +15,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
-
-// relation is a parent or a child: an object, or its instance on a node.
-type relation struct {
-	name   string // as written
-	path   object.Path
-	node   string
-	parent bool
-}
 
 // look decides about an instance and applies the decision.
 func (m *Monitor) look(view *cluster.View, p object.Path) {
@@ -79,13 +70,8 @@ func (m *Monitor) vanished(w *watched) {
 
 // farewell ends the watch over an instance, and its goal with it.
 func (m *Monitor) farewell(w *watched) {
-	goal := w.monitor.GlobalExpect
-	if w.monitor.OrchestrationID != "" {
-		if goal == orchestrate.Deleted || goal == orchestrate.Purged {
-			m.end(w, w.monitor, orchestrate.Succeeded, "")
-		} else {
-			m.end(w, w.monitor, orchestrate.Failed, "the configuration of the object was removed meanwhile")
-		}
+	if how, why := orchestrate.Gone(w.monitor); how != "" {
+		m.end(w, w.monitor, how, why)
 	}
 	m.relate(w, nil)
 	delete(m.instances, w.path)
@@ -93,61 +79,26 @@ func (m *Monitor) farewell(w *watched) {
 
 func (m *Monitor) world(view *cluster.View, w *watched, i cluster.Instance) orchestrate.World {
 	m.relate(w, i.Config)
-	world := orchestrate.World{
-		Now: now(), Self: m.self, Path: w.path, Config: *i.Config, Quorum: true,
-		Nodes: map[string]orchestrate.Node{},
-		Local: orchestrate.Local{
+	f := orchestrate.Facts{
+		Now: now(), Relations: w.relations, Local: orchestrate.Local{
 			Evaluating: w.evaluating > 0, Job: w.job, Memory: w.memory,
-			BootID: m.o.BootID, LastBootID: w.lastBoot,
+			BootID: m.o.BootID, LastBootID: w.lastBoot, LeftAt: m.o.LeftAt,
 		},
 	}
-	if n := view.Nodes[m.self]; n != nil {
-		world.ReadyPeriod = n.Config.ReadyPeriod
+	if m.o.Quorum != nil {
+		held, votes := m.o.Quorum()
+		f.NoQuorum, f.Votes = !held, votes
 	}
-	for _, name := range append(slices.Clone(i.Config.Scope), m.self) {
-		var node orchestrate.Node
-		if n := view.Nodes[name]; n != nil {
-			node.State, node.Frozen = n.Monitor.State, !n.Status.FrozenAt.IsZero()
-			node.Load15M, node.Score = n.Stats.Load15M, n.Stats.Score
-		}
-		if peer, ok := view.Objects[w.path].Instances[name]; ok {
-			node.Status, node.Monitor = peer.Status, peer.Monitor
-		}
-		world.Nodes[name] = node
+	if m.o.Fences != nil && i.Config.Stonith && i.Config.Topology == cluster.TopologyFailover {
+		f.Fence = m.o.Fences(w.path)
 	}
-	for _, r := range w.relations {
-		if r.parent {
-			world.Parents = with(world.Parents, r.name, r.avail(view))
-		} else {
-			world.Children = with(world.Children, r.name, r.avail(view))
-		}
+	if m.o.Acked != nil {
+		f.Unacked = func(peer string) bool { return !m.o.Acked(peer, w.path) }
 	}
 	if m.o.Locks != nil && (w.job == nil || w.job.State != orchestrate.JobRunning) {
-		world.Local.Lock = m.o.Locks.LockHolder(w.path)
+		f.Local.Lock = m.o.Locks.LockHolder(w.path)
 	}
-	return world
-}
-
-func with(m map[string]cluster.Status, name string, s cluster.Status) map[string]cluster.Status {
-	if m == nil {
-		m = map[string]cluster.Status{}
-	}
-	m[name] = s
-	return m
-}
-
-func (r relation) avail(view *cluster.View) cluster.Status {
-	o := view.Objects[r.path]
-	if o == nil {
-		return cluster.Undef
-	}
-	if r.node == "" {
-		return o.Avail
-	}
-	if i := o.Instances[r.node]; i.Status != nil {
-		return i.Status.Avail
-	}
-	return cluster.Undef
+	return orchestrate.Observe(view, m.self, w.path, f)
 }
 
 // relate keeps the index of who decides by whom.
@@ -156,31 +107,22 @@ func (m *Monitor) relate(w *watched, config *cluster.InstanceConfig) {
 		return
 	}
 	for _, r := range w.relations {
-		delete(m.related[r.path], w.path)
-		if len(m.related[r.path]) == 0 {
-			delete(m.related, r.path)
+		delete(m.related[r.Path], w.path)
+		if len(m.related[r.Path]) == 0 {
+			delete(m.related, r.Path)
 		}
 	}
 	w.config, w.relations = config, nil
 	if config == nil {
 		return
 	}
-	add := func(names []string, parent bool) {
-		for _, name := range names {
-			path, node, _ := strings.Cut(name, "@")
-			p, err := object.ParseRelative(path, w.path.Namespace)
-			if err != nil {
-				continue // refused where it is written
-			}
-			w.relations = append(w.relations, relation{name: name, path: p, node: node, parent: parent})
-			if m.related[p] == nil {
-				m.related[p] = map[object.Path]bool{}
-			}
-			m.related[p][w.path] = true
+	w.relations = orchestrate.Relations(config, w.path)
+	for _, r := range w.relations {
+		if m.related[r.Path] == nil {
+			m.related[r.Path] = map[object.Path]bool{}
 		}
+		m.related[r.Path][w.path] = true
 	}
-	add(config.Parents, true)
-	add(config.Children, false)
 }
 
 // apply makes a decision true. One that changed something is decided about again:
@@ -193,7 +135,7 @@ func (m *Monitor) apply(w *watched, old *cluster.InstanceMonitor, d orchestrate.
 	}
 	w.memory, w.job, w.because = d.Memory, d.Job, d.Because
 	sid := ""
-	if forks(d.Action.Verb) {
+	if d.Action.Verb.Forks() {
 		sid = uuid.NewString()
 		d.Monitor.SessionID = sid
 	}

@@ -86,6 +86,16 @@ type Options struct {
 	Locks    Locks           // nil: there are none
 	Power    Power           // nil: monitor actions never take the node down
 	Fencer   Fencer          // nil: no node is fenced
+	// Fences tells of the lost nodes that may still run an instance of an object, and
+	// how far their fencing is; nil: there are none.
+	Fences func(p object.Path) map[string]orchestrate.FenceState
+	// Quorum reports whether the node may act for the cluster; nil: it may.
+	Quorum func() (held bool, votes orchestrate.Tally)
+	// Acked reports whether a peer has taken note of the present monitor of the local
+	// instance; nil: it has.
+	Acked func(peer string, p object.Path) bool
+	// LeftAt is when a former daemon was last alive, zero when that is not known.
+	LeftAt time.Time
 	Ready    <-chan struct{} // closed once the disk was read; nil: it was
 	BootID   string          // of the running kernel; empty: boots are not followed
 	History  string          // file that keeps the orchestrations; empty: they are kept in memory only
@@ -118,7 +128,7 @@ type watched struct {
 	path       object.Path
 	monitor    cluster.InstanceMonitor
 	config     *cluster.InstanceConfig // the one related objects were taken from
-	relations  []relation
+	relations  []orchestrate.Relation
 	job        *orchestrate.Job
 	memory     orchestrate.Memory
 	because    []orchestrate.Reason
@@ -149,7 +159,8 @@ func (m *Monitor) interest(e *event.Envelope) (string, bool) {
 		return e.Labels["path"], true
 	case event.InstanceMonitorUpdated:
 		return e.Labels["path"], ev.Node != m.self
-	case event.NodeMonitorUpdated, event.NodeStatusUpdated, event.NodeConfigUpdated:
+	case event.NodeMonitorUpdated, event.NodeStatusUpdated, event.NodeConfigUpdated, event.NodeStatsUpdated,
+		event.NodeAlive, event.NodeStale, event.ForgetPeer:
 		return "", true
 	}
 	return "", false
@@ -259,6 +270,10 @@ func (m *Monitor) touchAll() {
 		}
 	}
 }
+
+// Reconsider has every local instance looked at again: something its decisions
+// depend on, and that no event tells, has changed.
+func (m *Monitor) Reconsider() { m.post(m.touchAll) }
 
 // post has f called by the goroutine of Run, without waiting for it.
 func (m *Monitor) post(f func()) {

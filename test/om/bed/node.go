@@ -58,6 +58,9 @@ type Process struct {
 	status  syscall.WaitStatus
 }
 
+// ErrNoNameSpaces is the error of a host that lets this user make no name spaces.
+var ErrNoNameSpaces = errors.New("this user may not make name spaces here")
+
 // ErrDown is the error of what needs a node that is up.
 var ErrDown = errors.New("the node is down")
 
@@ -155,7 +158,7 @@ func (n *Node) Boot(ctx context.Context) error {
 	_ = there.Close()
 	if err != nil {
 		_ = here.Close()
-		return fmt.Errorf("name spaces for a node: %w", err)
+		return fmt.Errorf("%w: %w", ErrNoNameSpaces, err)
 	}
 	l := &life{init: cmd, conn: here, gone: make(chan struct{}), waiting: map[int]*Process{}}
 	go func() {

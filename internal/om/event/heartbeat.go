@@ -65,8 +65,8 @@ type forwarded struct {
 // what they see of the state themselves.
 func Forwarded() []string {
 	return []string{
-		"ConfigFileConflict", "InstanceConfigFor",
-		"JoinError", "JoinIgnored", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveSuccess",
+		"ConfigFileConflict", "EnterOverloadPeriod", "InstanceConfigFor",
+		"JoinError", "JoinIgnored", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveOverloadPeriod", "LeaveSuccess",
 		"ObjectOrchestrationAccepted", "ObjectOrchestrationEnd", "ObjectOrchestrationRefused",
 	}
 }
@@ -92,6 +92,10 @@ func Unforward(text []byte) (Event, error) {
 	switch f.Kind {
 	case ConfigFileConflict{}.Kind():
 		return decodeAs[ConfigFileConflict](f)
+	case EnterOverloadPeriod{}.Kind():
+		return decodeAs[EnterOverloadPeriod](f)
+	case LeaveOverloadPeriod{}.Kind():
+		return decodeAs[LeaveOverloadPeriod](f)
 	case InstanceConfigFor{}.Kind():
 		return decodeAs[InstanceConfigFor](f)
 	case JoinError{}.Kind():

@@ -50,6 +50,10 @@ func wanted(kind string) []string {
 	return strings.Fields(map[string]string{
 		"ClusterConfigUpdated":        "node cluster_config nodes_added nodes_removed network_changed",
 		"ClusterStatusUpdated":        "node cluster_status",
+		"ArbitratorError":             "node name error",
+		"NodeFence":                   "node peer fence",
+		"NodeSplitAction":             "node action node_votes arbitrator_votes voting pro_voters",
+		"NodeRejoin":                  "IsUpgrading LastShutdownAt Nodes",
 		"ConfigFileConflict":          "path node file backup kept lost",
 		"ConfigFileUpdated":           "path file",
 		"InstanceConfigFor":           "path node orchestrate scope updated_at",

@@ -18,6 +18,7 @@ func needOf(kind string) eventNeed {
 	case "ClusterConfigUpdated", "ClusterStatusUpdated", "DaemonHeartbeatUpdated", "DaemonListenerUpdated", "DaemonStatusUpdated",
 		"ForgetPeer", "HeartbeatAlive", "HeartbeatMessageTypeUpdated", "HeartbeatStale", "NodeAlive", "NodeStale",
 		"JoinError", "JoinIgnored", "JoinRequest", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveRequest", "LeaveSuccess",
+		"ArbitratorError", "EnterOverloadPeriod", "LeaveOverloadPeriod", "NodeFence", "NodeRejoin", "NodeSplitAction", "NodeStatusArbitratorsUpdated",
 		"NodeConfigUpdated", "NodeFrozen", "NodeFrozenFileRemoved", "NodeFrozenFileUpdated",
 		"NodeMonitorUpdated", "NodeStatsUpdated", "NodeStatusUpdated", "SetNodeMonitor":
 		return eventNeed{node: rbac.AnyRole} // as the status of the cluster

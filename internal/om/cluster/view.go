@@ -115,6 +115,8 @@ type Node struct {
 	Stats   NodeStats   `json:"stats"`
 	// Listener is where the node serves the API to the network.
 	Listener Listener `json:"listener"`
+	// Heartbeat is how the node hears the others, as of the last change.
+	Heartbeat Heartbeat `json:"heartbeat"`
 }
 
 // The states of a listener.
@@ -168,6 +170,9 @@ type Config struct {
 	Quorum     bool           `json:"quorum"`
 	Issues     []string       `json:"issues"`
 
+	// Arbitrators are the servers that vote when the cluster is not whole.
+	Arbitrators []Arbitrator `json:"-"`
+
 	// UXOwnerGroup is the unix group the user socket is for.
 	UXOwnerGroup string `json:"-"`
 }
@@ -196,7 +201,8 @@ type Peer struct {
 	Since   time.Time `json:"since"`   // when Beating last changed
 	Heard   bool      `json:"heard"`   // at least once since this daemon started
 	Left    bool      `json:"left"`    // it announced that it ends
-	Deaf    bool      `json:"deaf"`    // it is heard, and says that it does not hear this node
+	Deaf    bool      `json:"deaf"`    // it is heard, and says that it does not hear this node any more
+	Synced  bool      `json:"synced"`  // all of its part of the state is known
 
 	// Lost are the instances that may have run on it when it was forgotten, until it
 	// is heard again.
@@ -205,7 +211,7 @@ type Peer struct {
 
 // Same compares what the heartbeats know of a peer.
 func (p Peer) Same(other Peer) bool {
-	return p.Beating == other.Beating && p.Heard == other.Heard && p.Left == other.Left && p.Deaf == other.Deaf && p.Since.Equal(other.Since)
+	return p.Beating == other.Beating && p.Heard == other.Heard && p.Left == other.Left && p.Deaf == other.Deaf && p.Synced == other.Synced && p.Since.Equal(other.Since)
 }
 
 // Health is what follows, for the cluster, from the states of its nodes.

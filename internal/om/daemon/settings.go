@@ -43,6 +43,15 @@ func (s settings) read() (cluster.Config, cluster.NodeConfig, error) {
 		ID: c.ID, Name: c.Name, Nodes: c.Nodes, DNS: c.DNS, CASecPaths: c.CA, Quorum: c.Quorum, Issues: []string{},
 		Listener: cluster.ListenerConfig{Addr: l.Addr, Port: l.Port}, UXOwnerGroup: l.UXOwnerGroup,
 	}
+	arbitrators, err := s.store.Arbitrators()
+	if err != nil { // none of them votes, and the configuration says so
+		ofCluster.Issues = append(ofCluster.Issues, err.Error())
+	}
+	for _, a := range arbitrators {
+		ofCluster.Arbitrators = append(ofCluster.Arbitrators, cluster.Arbitrator{
+			Name: a.Name, URI: a.URI, Insecure: a.Insecure, Weight: a.Weight, Exclusive: a.Exclusive, Username: a.Username, Password: a.Password,
+		})
+	}
 	ofNode := cluster.NodeConfig{
 		Env: n.Env, Labels: labels, MaintenanceGracePeriod: n.MaintenanceGracePeriod, MaxParallel: n.MaxParallel,
 		MinAvailMemPct: n.MinAvailMemPct, MinAvailSwapPct: n.MinAvailSwapPct, ReadyPeriod: n.ReadyPeriod,

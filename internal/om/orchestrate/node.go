@@ -77,6 +77,7 @@ type Peer struct {
 	Heard   bool      // it was, since the daemon started
 	Left    bool      // it said that it ends
 	Deaf    bool      // it is heard, and hears nothing of us
+	Synced  bool      // all it tells of itself is known
 	Since   time.Time // of Beating
 	// Monitor and FrozenAt are what it told; a monitor without state: nothing.
 	Monitor  cluster.NodeMonitor

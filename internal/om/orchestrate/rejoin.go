@@ -47,7 +47,7 @@ func (d *nodeDecider) rejoin() {
 		p := d.Peers[name]
 		switch {
 		case name == d.Self:
-		case p.Beating && p.Monitor.State != "":
+		case p.Beating && p.Synced:
 			peers = append(peers, name)
 		case missing == "":
 			missing = name

@@ -25,7 +25,8 @@ build: ## static binaries of om, ox, koc and krops-bootstrap in bin/
 	$(GO_BUILD) -o bin/ $(BINARIES:%=./cmd/%)
 
 .PHONY: demo
-demo: build ## run the first service, a day of koc and the plans of krops-bootstrap, in places of their own
+demo: build ## a cluster of three nodes, the first service, a day of koc and the plans of krops-bootstrap, in places of their own
+	@go run ./test/demo/cluster
 	@test/demo/run
 	@test/demo/koc
 	@test/demo/krops
@@ -43,6 +44,11 @@ race: ## the same under the race detector
 lab: ## the tests that need root: real mounts, cgroups, signals; nothing may be skipped
 	@test "$$(id -u)" = 0 || { echo 'make lab needs root: its tests mount file systems and make cgroups' >&2; exit 1; }
 	HOLDFAST_FORBID_SKIP=1 go test -tags lab $$(go list ./... | grep -v /krops)
+
+.PHONY: chaos
+chaos: ## N=1000 faults at random on three nodes in name spaces, from SEED=; needs root
+	@test "$$(id -u)" = 0 || { echo 'make chaos needs root: its nodes have disks and control groups' >&2; exit 1; }
+	HOLDFAST_CHAOS_FAULTS=$(or $(N),1000) HOLDFAST_CHAOS_SEED=$(SEED) go test -tags lab -count=1 -timeout 0 -v -run '^TestChaos$$' ./test/om/trial
 
 # The cloud is its own (CLOUD_DIR) and stays, so the next run begins sooner; test/koc/lab/cloud-down stops it.
 .PHONY: lab-openstack

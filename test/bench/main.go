@@ -3,6 +3,7 @@
 //
 //	make bench
 //	go run ./test/bench objects     only the daemon with many objects
+//	go run ./test/bench cluster     only the cluster of three nodes
 //
 // Start-up is given as a ratio to a Go process that only says hello, so that it
 // can be compared between machines. Everything happens under roots of its own.
@@ -22,9 +23,11 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/iostreams"
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
+	"github.com/holdfast-ops/holdfast/test/om/bed"
 )
 
 func main() {
+	bed.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Stdout, os.Args[1:])
 	stop()
@@ -51,17 +54,15 @@ func run(ctx context.Context, out io.Writer, only []string) (err error) {
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 	hello := filepath.Join(work, "hello")
-	build := exec.CommandContext(ctx, "go", "build", "-o", hello, "./test/bench/hello")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build hello: %w: %s", err, text)
+	if err := build(ctx, hello, "./test/bench/hello"); err != nil {
+		return err
 	}
 
 	var rows []row
 	for _, m := range []struct {
 		name string
 		of   func(ctx context.Context, b bench) ([]row, error)
-	}{{"start", startUp}, {"actions", actions}, {"memory", fewObjects}, {"objects", manyObjects}, {"koc", kocs}, {"krops", kropss}} {
+	}{{"start", startUp}, {"actions", actions}, {"memory", fewObjects}, {"objects", manyObjects}, {"cluster", clusters}, {"koc", kocs}, {"krops", kropss}} {
 		if len(only) > 0 && !slices.Contains(only, m.name) {
 			continue
 		}
@@ -72,6 +73,16 @@ func run(ctx context.Context, out io.Writer, only []string) (err error) {
 		}
 	}
 	return report(out, append(rows, load()))
+}
+
+// build makes a static program.
+func build(ctx context.Context, to, pkg string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", to, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w: %s", pkg, err, text)
+	}
+	return nil
 }
 
 // load says how busy the machine was: the times are worth what it was.

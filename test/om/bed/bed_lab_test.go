@@ -161,3 +161,28 @@ func running(last string) []string {
 	}
 	return found
 }
+
+func TestADiskFillsAndSurvivesALossOfPower(t *testing.T) {
+	t.Parallel()
+	b := start(t, bed.Options{Nodes: []string{"n1"}, VarSize: "16m"})
+	n := b.Node("n1")
+	run(t, n, "sh", "-c", "echo kept >/var/lib/kept")
+	if err := n.FillDisk(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := n.Run(t.Context(), "sh", "-c", "head -c 8192 /dev/zero >/var/lib/more"); err == nil || !strings.Contains(out, "No space left") {
+		t.Errorf("a full disk takes more: %v, %s", err, out)
+	}
+	if err := n.PowerOff(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Boot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.EmptyDisk(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, n, "sh", "-c", "echo more >/var/lib/more && cat /var/lib/kept"); got != "kept" {
+		t.Errorf("after the boot: %q", got)
+	}
+}

@@ -88,7 +88,7 @@ func New(ctx context.Context, o bed.Options, conf string) (t *Trial, err error) 
 	if err := os.Mkdir(first, 0o700); err != nil {
 		return t, err
 	}
-	text := "[cluster]\nname = trial\nnodes = " + strings.Join(names, " ") + "\n" + conf
+	text := "[cluster]\nname = trial\nnodes = " + strings.Join(names, " ") + strings.TrimPrefix(conf, "\n[cluster]") + "\n"
 	if err := os.WriteFile(filepath.Join(first, "cluster.conf"), []byte(text), 0o600); err != nil {
 		return t, err
 	}

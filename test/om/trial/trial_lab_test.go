@@ -36,9 +36,15 @@ func run(m *testing.M) int {
 
 func begin(t *testing.T, conf string) *trial.Trial {
 	t.Helper()
+	return beginWith(t, bed.Options{}, conf)
+}
+
+func beginWith(t *testing.T, o bed.Options, conf string) *trial.Trial {
+	t.Helper()
+	o.Dir, o.Programs = t.TempDir(), programs
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c, err := trial.New(ctx, bed.Options{Dir: t.TempDir(), Programs: programs}, conf)
+	c, err := trial.New(ctx, o, conf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +61,4 @@ func begin(t *testing.T, conf string) *trial.Trial {
 		}
 	})
 	return c
-}
-
-func TestTry(t *testing.T) {
-	c := begin(t, trial.Short)
-	for _, n := range c.Nodes() {
-		out, err := n.Run(t.Context(), "sh", "-c", "om mon; om cluster status -o json; om daemon hb status")
-		t.Log(out, err)
-	}
 }

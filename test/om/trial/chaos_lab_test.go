@@ -1,0 +1,96 @@
+//go:build lab
+
+package trial_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/test/om/bed"
+	"github.com/holdfast-ops/holdfast/test/om/trial"
+)
+
+// number reads a number from the environment.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// TestChaos breaks three nodes at random, HOLDFAST_CHAOS_FAULTS times (200), from
+// HOLDFAST_CHAOS_SEED. Two beds share the faults: in one the cluster fences, so a
+// service lives once whatever happens; in the other only the quorum decides.
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	faults := int(number(t, "HOLDFAST_CHAOS_FAULTS", 200))  //nolint:gosec // a small number
+	seed := number(t, "HOLDFAST_CHAOS_SEED", rand.Uint64()) //nolint:gosec // printed
+	t.Run("quorum", func(t *testing.T) {
+		t.Parallel()
+		chaos(t, faults/2, seed, false)
+	})
+	t.Run("fences", func(t *testing.T) {
+		t.Parallel()
+		chaos(t, faults-faults/2, seed+1, true)
+	})
+}
+
+func chaos(t *testing.T, faults int, seed uint64, fenced bool) {
+	t.Helper()
+	t.Logf("%d faults from seed %d", faults, seed)
+	conf := quorum + trial.Short
+	if fenced {
+		for _, n := range []string{"node1", "node2", "node3"} {
+			conf += "\n[stonith#" + n + "]\ncommand = /mnt/bin/service fence " + n + "\n"
+		}
+	}
+	s := tell(t, bed.Options{VarSize: "64m", Seed: seed}, conf)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(faults)*10*time.Second+2*time.Minute)
+	defer cancel()
+	well := func(ctx context.Context) error { return s.well(ctx) }
+	err := trial.Chaos{Seed: seed, Faults: faults, Rounds: 10, Hold: 3 * time.Second, Fenced: fenced, Well: well}.Run(ctx, s.Trial)
+	if err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+	}
+	s.alone("web")
+	t.Logf("%d outages, %d starts", len(s.client.Since()), s.starts("web"))
+}
+
+// well waits until one instance of web is up and answers. Where two were started, as
+// is possible while something excuses it, it does what an operator has to.
+func (s *story) well(ctx context.Context) error {
+	return s.Await(ctx, time.Minute, "web is up once, and answers", func(ctx context.Context) (bool, error) {
+		who := s.client.Who()
+		if _, other, two := strings.Cut(who, ","); two {
+			if len(s.Windows(trial.Free)) == 0 {
+				return false, fmt.Errorf("%s answer", who)
+			}
+			other, _, _ = strings.Cut(other, ",")
+			s.Say("an operator stops the instance on %s", other)
+			_, _ = s.Node(other).Run(ctx, "om", "web", "instance", "stop")
+			return false, nil
+		}
+		if who == "" {
+			return false, nil
+		}
+		for _, n := range s.Nodes() {
+			v, err := s.View(ctx, n)
+			if err != nil || v.Cluster.Object["web"].Avail != "up" {
+				return false, nil //nolint:nilerr // not yet
+			}
+		}
+		return true, nil
+	})
+}

@@ -116,7 +116,7 @@ func nodeVerbs() []verb.Verb {
 }
 
 func daemonVerbs() []verb.Verb {
-	verbs := append(append(daemon.Lifecycle(), daemon.Control()...), daemon.History()...)
+	verbs := append(append(append(daemon.Lifecycle(), daemon.Control()...), daemon.History()...), cluster.Former()...)
 	return append(verbs,
 		daemon.Events(false),
 		daemon.Auth, daemon.Authority,

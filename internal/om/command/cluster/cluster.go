@@ -16,7 +16,7 @@ import (
 
 // Verbs returns the commands on the cluster.
 func Verbs() []verb.Verb {
-	return append(configure.Verbs(this),
+	return append(append(configure.Verbs(this), members()...),
 		rotate,
 		verb.Verb{
 			Path: "status", Selects: true, Group: "query", Short: "Show the state of the cluster",

@@ -12,6 +12,9 @@ const (
 	// MaxMessage bounds a message as text: nothing is expanded beyond.
 	MaxMessage = 4 << 20
 
+	// MaxValue bounds what an entry holds, so that any message of one fits a frame.
+	MaxValue = 700 << 10
+
 	maxEntries = 1 << 14
 	maxMarks   = 1 << 12
 	maxKey     = 1 << 10
@@ -80,9 +83,7 @@ func decode(h Header, data []byte) (*Message, error) {
 	if why := m.fault(); why != "" {
 		return nil, refusal(Lie, h.Sender, "%s", why)
 	}
-	if m.Node != h.Sender || m.Incarnation != h.Incarnation {
-		return nil, refusal(Lie, h.Sender, "it holds a message of %.64q", m.Node)
-	}
+	m.Node, m.Incarnation = h.Sender, h.Incarnation
 	return m, nil
 }
 

@@ -34,7 +34,7 @@ type peer struct {
 
 	acked   uint64 // how far it knows our part
 	keys    []string
-	leaving bool
+	heardUs bool // it said once that it hears this node
 }
 
 type candidate struct {
@@ -89,6 +89,7 @@ type Verdict struct {
 	Reset   bool    // what it told before does not count: it tells all of it again
 	Missed  bool    // it builds on what is not known here: it must begin again
 	Leaving bool    // it ends on purpose
+	Deaf    bool    // it heard this node once, and says that it does not any more
 
 	Reply bool // it waits for an answer, or for more
 	Ack   bool // it can forget what it told once it knows that it is known
@@ -124,7 +125,9 @@ func (x *Exchange) Take(h Header, m *Message, head uint64) (v Verdict, err error
 	}
 	p.counters[h.Heartbeat] = h.Counter
 	v.Beat, v.Leaving = true, m.Leaving
-	p.keys, p.leaving = m.Keys, m.Leaving
+	p.keys = m.Keys
+	p.heardUs = p.heardUs || told && mark.Hears
+	v.Deaf = p.heardUs && !(told && mark.Hears)
 	p.forgetCandidates(m.Incarnation)
 	was := p.acked
 	p.acked = 0
@@ -194,7 +197,7 @@ func (p *peer) forgetCandidates(believed Incarnation) {
 }
 
 func (p *peer) adopt(i Incarnation) {
-	p.incarnation, p.acked, p.leaving = i, 0, false
+	p.incarnation, p.acked, p.heardUs = i, 0, false
 	clear(p.counters)
 	p.part.Begin(i)
 }
@@ -209,13 +212,13 @@ func (x *Exchange) Lost(node string) []string {
 	return p.part.Forget()
 }
 
-// Marks are what to tell of what is known.
-func (x *Exchange) Marks() []Mark {
+// Marks are what to tell of what is known of the nodes, and which are heard.
+func (x *Exchange) Marks(heard func(node string) bool) []Mark {
 	var marks []Mark
 	for _, node := range slices.Sorted(maps.Keys(x.peers)) {
 		p := x.peers[node]
 		if p.incarnation != "" {
-			marks = append(marks, Mark{Node: node, Incarnation: p.incarnation, Gen: p.part.Gen, Answer: p.answers[p.incarnation]})
+			marks = append(marks, Mark{Node: node, Incarnation: p.incarnation, Gen: p.part.Gen, Hears: heard(node), Answer: p.answers[p.incarnation]})
 		}
 		for _, c := range p.candidates {
 			marks = append(marks, Mark{Node: node, Incarnation: c.incarnation, Challenge: c.challenge, Answer: p.answers[c.incarnation]})
@@ -255,6 +258,12 @@ func (x *Exchange) Keys(heard func(node string) bool) [][]string {
 		}
 	}
 	return all
+}
+
+// Synced tells whether all of the part of a node was told once since it is heard.
+func (x *Exchange) Synced(node string) bool {
+	p := x.peers[node]
+	return p != nil && p.part.Synced()
 }
 
 // Gens are the generations up to which each node is known, and those up to which

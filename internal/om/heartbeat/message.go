@@ -11,17 +11,17 @@ import "encoding/json"
 // A message without entries is a ping. One from base 0 is full: it holds the
 // beginning of everything. Any other is a patch.
 type Message struct {
-	Node        string      `json:"node"`
-	Incarnation Incarnation `json:"incarnation"`
+	Node        string      `json:"-"`      // the sender: the frame says it
+	Incarnation Incarnation `json:"-"`      // of the sender: the frame says it
 	Compat      uint64      `json:"compat"` // version of what the entries mean
 
-	Base    uint64  `json:"base"`    // the receiver must know the part up to here
-	To      uint64  `json:"to"`      // and knows it up to there afterwards
-	Head    uint64  `json:"head"`    // where the part is now: after To when this is a piece
-	Entries []Entry `json:"entries"` // in the order of their generations
+	Base    uint64  `json:"base"`              // the receiver must know the part up to here
+	To      uint64  `json:"to"`                // and knows it up to there afterwards
+	Head    uint64  `json:"head"`              // where the part is now: after To when this is a piece
+	Entries []Entry `json:"entries,omitempty"` // in the order of their generations
 
-	Marks []Mark   `json:"marks"`          // what the sender knows of the others
-	Keys  []string `json:"keys,omitempty"` // the key versions the sender can open
+	Marks []Mark   `json:"marks,omitempty"` // what the sender knows of the others
+	Keys  []string `json:"keys,omitempty"`  // the key versions the sender can open
 
 	// Leaving announces that the sender ends on purpose: its silence is no failure.
 	Leaving bool `json:"leaving,omitempty"`
@@ -67,6 +67,7 @@ type Mark struct {
 	Node        string      `json:"n"`
 	Incarnation Incarnation `json:"i"`
 	Gen         uint64      `json:"g,omitempty"` // applied up to here
+	Hears       bool        `json:"h,omitempty"` // it is heard in time
 
 	// A node that is heard for the first time in this incarnation is given a
 	// challenge, and is believed once it sends it back as the answer: what was

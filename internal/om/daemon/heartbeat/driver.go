@@ -33,8 +33,8 @@ type Driver interface {
 	Run(ctx context.Context, link Link) error
 }
 
-// New makes the driver of a heartbeat. An error says what of its settings cannot be.
-type New func(Setup) (Driver, error)
+// Maker makes the driver of a heartbeat. An error says what of its settings cannot be.
+type Maker func(Setup) (Driver, error)
 
 // Link is the other side of a driver: the manager. Its methods do not wait and are
 // safe for concurrent use.

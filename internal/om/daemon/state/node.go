@@ -28,6 +28,16 @@ func (s *State) SetNodeListener(node string, v cluster.Listener) {
 	s.apply(func(c *change) { c.setNodeListener(node, v) })
 }
 
+// SetNodeHeartbeat replaces how a node hears the others.
+func (s *State) SetNodeHeartbeat(node string, v cluster.Heartbeat) {
+	s.apply(func(c *change) { c.setNodeHeartbeat(node, v) })
+}
+
+func (c *change) setNodeHeartbeat(node string, v cluster.Heartbeat) {
+	setNode(c, node, keyHeartbeat, func(n *cluster.Node) *cluster.Heartbeat { return &n.Heartbeat }, v,
+		event.DaemonHeartbeatUpdated{Node: node, Heartbeat: v})
+}
+
 func (c *change) setNodeConfig(node string, v cluster.NodeConfig) {
 	setNode(c, node, keyConfig, func(n *cluster.Node) *cluster.NodeConfig { return &n.Config }, v,
 		event.NodeConfigUpdated{Node: node, Config: v})

@@ -16,11 +16,12 @@ import (
 
 // The last word of the keys of what a node tells of itself.
 const (
-	keyConfig   = "config"
-	keyMonitor  = "monitor"
-	keyStatus   = "status"
-	keyStats    = "stats"
-	keyListener = "listener"
+	keyConfig    = "config"
+	keyHeartbeat = "heartbeat"
+	keyMonitor   = "monitor"
+	keyStatus    = "status"
+	keyStats     = "stats"
+	keyListener  = "listener"
 
 	instancePrefix = "instance/"
 	nodePrefix     = "node/"
@@ -86,8 +87,9 @@ func (s *State) Changed() <-chan struct{} { return s.told.changed }
 
 // Delta returns what this node says of itself that changed after a generation, in
 // order, up to about limit bytes but at least one entry; the generation that is
-// reached with it, and that of the last change.
-func (s *State) Delta(since uint64, limit int) (entries []heartbeat.Entry, to, head uint64) {
+// reached with it, and that of the last change. Values that are too long for a
+// message are left out, and their keys returned.
+func (s *State) Delta(since uint64, limit int) (entries []heartbeat.Entry, to, head uint64, long []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	head = s.told.log.Head()
@@ -95,7 +97,12 @@ func (s *State) Delta(since uint64, limit int) (entries []heartbeat.Entry, to, h
 	for key, gen := range s.told.log.After(since) {
 		value := s.valueOf(key)
 		if len(entries) > 0 && size+len(value)+len(key) > limit {
-			return entries, entries[len(entries)-1].Gen, head
+			return entries, entries[len(entries)-1].Gen, head, long
+		}
+		if len(value) > heartbeat.MaxValue {
+			long = append(long, key)
+			entries = append(entries, heartbeat.Entry{Key: key, Gen: gen})
+			continue
 		}
 		if value == nil {
 			s.told.gone[key] = gen
@@ -103,7 +110,7 @@ func (s *State) Delta(since uint64, limit int) (entries []heartbeat.Entry, to, h
 		size += len(value) + len(key)
 		entries = append(entries, heartbeat.Entry{Key: key, Gen: gen, Value: value})
 	}
-	return entries, max(since, head), head
+	return entries, max(since, head), head, long
 }
 
 // Head is the generation of the last change of what this node says of itself.
@@ -139,6 +146,8 @@ func (s *State) valueOf(key string) json.RawMessage {
 		switch strings.TrimPrefix(key, nodePrefix) {
 		case keyConfig:
 			v = n.Config
+		case keyHeartbeat:
+			v = n.Heartbeat
 		case keyMonitor:
 			v = n.Monitor
 		case keyStatus:
@@ -229,6 +238,8 @@ func (s *State) applyEntry(c *change, node string, e heartbeat.Entry) (announced
 	switch e.Key {
 	case keyOfNode(keyConfig):
 		return false, take(e.Value, func(v cluster.NodeConfig) { c.setNodeConfig(node, v) })
+	case keyOfNode(keyHeartbeat):
+		return false, take(e.Value, func(v cluster.Heartbeat) { c.setNodeHeartbeat(node, v) })
 	case keyOfNode(keyMonitor):
 		return false, take(e.Value, func(v cluster.NodeMonitor) { c.setNodeMonitor(node, v) })
 	case keyOfNode(keyStatus):
@@ -299,6 +310,7 @@ func (s *State) Forget(node string) {
 		}
 		c.setNodeMonitor(node, cluster.NodeMonitor{})
 		c.setNodeStats(node, cluster.NodeStats{})
+		c.setNodeHeartbeat(node, cluster.Heartbeat{})
 		s.setNodeStatus(c, node, cluster.NodeStatus{})
 		c.emit(event.ForgetPeer{Node: node})
 		keys := slices.Sorted(maps.Keys(s.told.others[node]))

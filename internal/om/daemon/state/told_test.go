@@ -27,7 +27,7 @@ func two(node string) *state.State {
 func tell(from, to *state.State, part *heartbeat.Part, limit int) {
 	for {
 		base := part.Gen
-		entries, upTo, head := from.Delta(base, limit)
+		entries, upTo, head, _ := from.Delta(base, limit)
 		m := &heartbeat.Message{Node: "n1", Incarnation: part.Incarnation, Base: base, To: upTo, Head: head, Entries: entries}
 		news, _ := part.Take(m)
 		to.Apply("n1", news)

@@ -101,7 +101,7 @@ func (b Board) threads(nodes []string) []grid.Row {
 		title("Threads", nodes),
 		line("daemon", running, grid.Text("pid "+strconv.Itoa(b.Status.Daemon.Pid), grid.Plain), nodes, none),
 		line("listener", state, grid.Text(":"+listener.Port, grid.Plain), nodes, none),
-	}, issues("", b.Status.Cluster.Config.Issues))
+	}, b.heartbeats(nodes), issues("", b.Status.Cluster.Config.Issues))
 }
 
 // issues is what is wrong with a configuration, under what it is about.

@@ -43,13 +43,16 @@ type demo struct {
 	bold   func(string) string
 }
 
-func (d *demo) say(text string) { fmt.Fprintln(os.Stdout, "\n"+d.bold("# "+text)) }
+func (d *demo) say(text string) { d.print("\n%s\n", d.bold("# "+text)) }
 
-// on runs a command on a node as one would type it.
-func (d *demo) on(ctx context.Context, node, line string) error {
-	fmt.Fprintf(os.Stdout, "%s$ %s\n", node, line)
-	out, err := d.Node(node).Run(ctx, "sh", "-c", line)
-	fmt.Fprint(os.Stdout, out)
+// print prints; whoever does not listen misses it.
+func (d *demo) print(format string, a ...any) { _, _ = fmt.Fprintf(os.Stdout, format, a...) }
+
+// on runs a command on node1 as one would type it.
+func (d *demo) on(ctx context.Context, line string) error {
+	d.print("node1$ %s\n", line)
+	out, err := d.Node("node1").Run(ctx, "sh", "-c", line)
+	d.print("%s", out)
 	return err
 }
 
@@ -59,12 +62,11 @@ func (d *demo) told(ctx context.Context, node string) error {
 		return d.client.Who() == node, nil
 	})
 	for _, o := range d.client.Since() {
-		switch {
-		case o.To == 0:
-			fmt.Fprintln(os.Stdout, "client: no answer any more")
-		default:
-			fmt.Fprintf(os.Stdout, "client: answered by %s, then nobody for %v, then by %s\n", o.Before, o.For().Round(time.Millisecond), o.By)
+		if o.To == 0 {
+			d.print("client: no answer any more\n")
+			continue
 		}
+		d.print("client: answered by %s, then nobody for %v, then by %s\n", o.Before, o.For().Round(time.Millisecond), o.By)
 	}
 	return err
 }
@@ -92,13 +94,13 @@ func run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, t.Close()) }()
 	web := object.Path{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: "web"}
 	steps := []func() error{
-		func() error { return d.on(ctx, "node1", "om node ls") },
+		func() error { return d.on(ctx, "om node ls") },
 		func() error {
 			d.say("A service that any of them can run, one at a time")
 			return d.Create(ctx, web, trial.Failover("web"))
 		},
-		func() error { return d.on(ctx, "node1", "om web config show") },
-		func() error { return d.on(ctx, "node1", "om web unfreeze --wait --time 20s") },
+		func() error { return d.on(ctx, "om web config show") },
+		func() error { return d.on(ctx, "om web unfreeze --wait --time 20s") },
 		func() error {
 			d.client, err = t.Ask(ctx, trial.Port)
 			return err
@@ -106,10 +108,10 @@ func run(ctx context.Context) (err error) {
 		func() error {
 			return d.Await(ctx, 20*time.Second, "web answers", func(context.Context) (bool, error) { return d.client.Who() != "", nil })
 		},
-		func() error { d.client.Since(); return d.on(ctx, "node1", "om mon") },
+		func() error { d.client.Since(); return d.on(ctx, "om mon") },
 		func() error {
 			d.say("Move it, under a client that asks every 10 ms")
-			return d.on(ctx, "node1", "om web switch --to node2 --wait --time 20s")
+			return d.on(ctx, "om web switch --to node2 --wait --time 20s")
 		},
 		func() error { return d.told(ctx, "node2") },
 		func() error {
@@ -122,13 +124,13 @@ func run(ctx context.Context) (err error) {
 			})
 		},
 		func() error { return d.told(ctx, d.client.Who()) },
-		func() error { return d.on(ctx, "node1", "om mon") },
+		func() error { return d.on(ctx, "om mon") },
 		func() error {
 			d.say("Power it on again: it comes back, the service stays where it is")
 			return t.Revive(ctx, t.Node("node2"))
 		},
 		func() error { return t.AwaitAll(ctx) },
-		func() error { return d.on(ctx, "node1", "om web explain") },
+		func() error { return d.on(ctx, "om web explain") },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -142,7 +144,7 @@ func run(ctx context.Context) (err error) {
 	if broken := witness.Check(stamps, witness.Promise{}); len(broken) > 0 {
 		return fmt.Errorf("two instances lived at once: %v", broken)
 	}
-	fmt.Fprintf(os.Stdout, "\nNever were there two of them. %.0f seconds.\n", time.Since(began).Seconds())
+	d.print("\nNever were there two of them. %.0f seconds.\n", time.Since(began).Seconds())
 	return nil
 }
 

@@ -158,7 +158,7 @@ func (b *Bed) Close() error {
 func (b *Bed) share() error {
 	bin := filepath.Join(b.Shared(), "bin")
 	for _, dir := range []string{bin, filepath.Join(b.Shared(), "data"), filepath.Join(b.Shared(), "log")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as /usr/bin
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
@@ -173,17 +173,18 @@ func (b *Bed) share() error {
 // hosts is the /etc/hosts of every node. The names of the second network are those
 // of the nodes with a "-1".
 func (b *Bed) hosts() string {
-	text := "127.0.0.1 localhost\n::1 localhost\n"
+	var text strings.Builder
+	text.WriteString("127.0.0.1 localhost\n::1 localhost\n")
 	for i, name := range append([]string{Client}, b.o.Nodes...) {
 		for network := range b.o.Networks {
-			text += address(network, i+1) + " " + name
+			text.WriteString(address(network, i+1) + " " + name)
 			if network > 0 {
-				text += "-" + strconv.Itoa(network)
+				text.WriteString("-" + strconv.Itoa(network))
 			}
-			text += "\n"
+			text.WriteString("\n")
 		}
 	}
-	return text
+	return text.String()
 }
 
 // address is that of the interface of a node on a network.
@@ -217,7 +218,7 @@ func (b *Bed) makeGroup() error {
 		name := make([]byte, 6)
 		_, _ = rand.Read(name)
 		b.group = filepath.Join(top, "holdfast-bed."+hex.EncodeToString(name))
-		return os.Mkdir(b.group, 0o755) //nolint:gosec // as the kernel makes them
+		return os.Mkdir(b.group, 0o755)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/retry"
 	"github.com/holdfast-ops/holdfast/test/om/bed"
 )
 
@@ -32,6 +33,16 @@ func start(t *testing.T, o bed.Options) *bed.Bed {
 		}
 	})
 	return b
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := retry.Until(ctx, retry.Policy{Interval: 10 * time.Millisecond}, func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		t.Fatalf("until %s: %v", what, err)
+	}
 }
 
 func run(t *testing.T, n *bed.Node, argv ...string) string {
@@ -77,10 +88,7 @@ func TestACrashEndsTheNode(t *testing.T) {
 	b := start(t, bed.Options{Nodes: []string{"n1"}})
 	n := b.Node("n1")
 	_, _ = n.Run(t.Context(), "sh", "-c", "echo b >/proc/sysrq-trigger || exec python3 -c '"+reboot+"'; sleep 60")
-	deadline := time.Now().Add(30 * time.Second)
-	for n.Up() && time.Now().Before(deadline) {
-		<-time.After(10 * time.Millisecond)
-	}
+	until(t, "the node is down", func() bool { return !n.Up() })
 	if n.Up() || strings.Join(n.Fell(), " ") != "b" {
 		t.Errorf("up: %v, fell: %v", n.Up(), n.Fell())
 	}
@@ -136,18 +144,10 @@ func TestNothingOutlivesAKilledTest(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	until(t, "files and processes are gone", func() bool {
 		_, err := os.Stat(dir)
-		left := running("987654")
-		if os.IsNotExist(err) && len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the directory: %v, processes: %q", err, left)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+		return os.IsNotExist(err) && len(running("987654")) == 0
+	})
 }
 
 // running are the processes whose last argument is the given one.

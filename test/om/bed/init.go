@@ -126,7 +126,7 @@ func mounts(p plan) error {
 		}
 	}
 	for _, dir := range []string{"/var/lib", "/var/log", "/var/tmp", "/run/lock", "/run/bed"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as on any host
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func files(p plan, mount func(string, string, string, uintptr, string) error) er
 		return err
 	}
 	if _, err := os.Stat(triggerFile); err != nil {
-		return nil // a kernel without one
+		return nil //nolint:nilerr // a kernel without one
 	}
 	_ = os.Remove(trigger)
 	if err := unix.Mkfifo(trigger, 0o600); err != nil {
@@ -226,13 +226,11 @@ type king struct {
 // reign is the second half of a boot: pid 1 runs commands and reaps, until the bed is
 // gone.
 func reign() error {
-	file := os.NewFile(control, "control")
-	conn, err := net.FileConn(file)
+	conn, err := unixConn(os.NewFile(control, "control"))
 	if err != nil {
 		return err
 	}
-	_ = file.Close()
-	k := &king{conn: conn.(*net.UnixConn), subjects: map[int]int{}} //nolint:forcetypeassert // the bed gave a unix socket
+	k := &king{conn: conn, subjects: map[int]int{}}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	go func() {
@@ -249,7 +247,7 @@ func reign() error {
 	for {
 		m, fds, err := receive(k.conn)
 		if err != nil {
-			return nil // the bed is gone: so is the node
+			return nil //nolint:nilerr // the bed is gone: so is the node
 		}
 		switch m.Op {
 		case "run":

@@ -57,7 +57,7 @@ const queue = 1024
 
 func newNetwork(seed uint64) *Network {
 	return &Network{
-		random: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // faults are repeatable
+		random: rand.New(rand.NewPCG(seed, 1)),
 		ports:  map[socket]*port{}, seats: map[seat]socket{}, faults: map[way]Fault{}, counts: map[string]Count{},
 	}
 }
@@ -65,7 +65,7 @@ func newNetwork(seed uint64) *Network {
 // plug connects an interface of a node.
 func (w *Network) plug(network int, node string, fd int) {
 	_ = unix.SetNonblock(fd, true)
-	p := &port{tap: os.NewFile(uintptr(fd), "tap"), in: make(chan []byte, queue)} //nolint:gosec // a descriptor
+	p := &port{tap: os.NewFile(uintptr(fd), "tap"), in: make(chan []byte, queue)}
 	s := socket{network, node}
 	w.mu.Lock()
 	w.ports[s] = p

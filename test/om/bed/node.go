@@ -43,6 +43,8 @@ type life struct {
 	init *exec.Cmd
 	conn *net.UnixConn
 	gone chan struct{} // closed when pid 1 and all others have ended
+	// buried is closed when nothing of it is left here either.
+	buried chan struct{}
 
 	mu      sync.Mutex
 	last    int
@@ -67,7 +69,7 @@ var ErrDown = errors.New("the node is down")
 // format makes the disk of a node.
 func (n *Node) format(ctx context.Context) error {
 	for _, dir := range []string{"etc", "var"} {
-		if err := os.MkdirAll(filepath.Join(n.dir, dir), 0o755); err != nil { //nolint:gosec // as on any host
+		if err := os.MkdirAll(filepath.Join(n.dir, dir), 0o755); err != nil {
 			return err
 		}
 	}
@@ -88,7 +90,7 @@ func (n *Node) format(ctx context.Context) error {
 	for name, text := range map[string]string{
 		"hosts": n.bed.hosts(), "hostname": n.Name + "\n", "nsswitch.conf": "hosts: files\n", "resolv.conf": "",
 	} {
-		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o644); err != nil { //nolint:gosec // as on any host
+		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
@@ -144,7 +146,7 @@ func (n *Node) Boot(ctx context.Context) error {
 	}
 	if n.bed.group != "" {
 		group := filepath.Join(n.bed.group, n.Name)
-		if err := os.Mkdir(group, 0o755); err != nil && !errors.Is(err, os.ErrExist) { //nolint:gosec // as the kernel makes them
+		if err := os.Mkdir(group, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 		dir, err := os.Open(group)
@@ -160,7 +162,7 @@ func (n *Node) Boot(ctx context.Context) error {
 		_ = here.Close()
 		return fmt.Errorf("%w: %w", ErrNoNameSpaces, err)
 	}
-	l := &life{init: cmd, conn: here, gone: make(chan struct{}), waiting: map[int]*Process{}}
+	l := &life{init: cmd, conn: here, gone: make(chan struct{}), buried: make(chan struct{}), waiting: map[int]*Process{}}
 	go func() {
 		_ = cmd.Wait()
 		n.ended(cmd.ProcessState)
@@ -246,7 +248,7 @@ func (n *Node) listen(l *life) {
 			p.Pid = m.Pid
 			p.started <- nil
 		case m.Op == "ended":
-			p.status = syscall.WaitStatus(m.Status) //nolint:gosec // as the kernel gave it
+			p.status = syscall.WaitStatus(m.Status)
 			close(p.ended)
 		}
 	}
@@ -269,6 +271,7 @@ func (n *Node) listen(l *life) {
 		n.life = nil
 	}
 	n.mu.Unlock()
+	close(l.buried)
 }
 
 func (n *Node) alive() *life {
@@ -307,9 +310,8 @@ func (n *Node) end(silently bool) error {
 	if err := l.init.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	return retry.Until(ctx, often, func(context.Context) (bool, error) { return n.alive() == nil, nil })
+	<-l.buried
+	return nil
 }
 
 // Signal sends a signal to a process of the node; -1 is every one but pid 1.
@@ -360,9 +362,9 @@ func (n *Node) Start(ctx context.Context, out *os.File, argv ...string) (*Proces
 	id := l.last
 	l.waiting[id] = p
 	l.mu.Unlock()
-	fd := int(out.Fd()) //nolint:gosec // a descriptor
+	fd := int(out.Fd())
 	env := []string{"PATH=" + path, "HOME=/root", "USER=root", "LANG=C.UTF-8", "TERM=dumb"}
-	if err := l.tell(message{Op: "run", ID: id, Argv: argv, Env: env}, int(null.Fd()), fd, fd); err != nil { //nolint:gosec // a descriptor
+	if err := l.tell(message{Op: "run", ID: id, Argv: argv, Env: env}, int(null.Fd()), fd, fd); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", n.Name, ErrDown, err)
 	}
 	select {
@@ -513,10 +515,23 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 		return nil, nil, err
 	}
 	here, there := os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control")
-	conn, err := net.FileConn(here)
-	_ = here.Close()
+	conn, err := unixConn(here)
 	if err != nil {
 		return nil, nil, errors.Join(err, there.Close())
 	}
-	return conn.(*net.UnixConn), there, nil //nolint:forcetypeassert // as it was made
+	return conn, there, nil
+}
+
+// unixConn is the connection of a socket, which it closes.
+func unixConn(f *os.File) (*net.UnixConn, error) {
+	defer func() { _ = f.Close() }()
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T is no unix socket", conn), conn.Close())
+	}
+	return c, nil
 }

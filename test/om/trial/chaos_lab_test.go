@@ -35,8 +35,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // service lives once whatever happens; in the other only the quorum decides.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	faults := int(number(t, "HOLDFAST_CHAOS_FAULTS", 200))  //nolint:gosec // a small number
-	seed := number(t, "HOLDFAST_CHAOS_SEED", rand.Uint64()) //nolint:gosec // printed
+	faults := int(number(t, "HOLDFAST_CHAOS_FAULTS", 200))
+	seed := number(t, "HOLDFAST_CHAOS_SEED", rand.Uint64())
 	t.Run("quorum", func(t *testing.T) {
 		t.Parallel()
 		chaos(t, faults/2, seed, false)
@@ -52,9 +52,7 @@ func chaos(t *testing.T, faults int, seed uint64, fenced bool) {
 	t.Logf("%d faults from seed %d", faults, seed)
 	conf := quorum + trial.Short
 	if fenced {
-		for _, n := range []string{"node1", "node2", "node3"} {
-			conf += "\n[stonith#" + n + "]\ncommand = /mnt/bin/service fence " + n + "\n"
-		}
+		conf += fences("node1") + fences("node2") + fences("node3")
 	}
 	s := tell(t, bed.Options{VarSize: "64m", Seed: seed}, conf)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(faults)*10*time.Second+2*time.Minute)
@@ -64,8 +62,13 @@ func chaos(t *testing.T, faults int, seed uint64, fenced bool) {
 	if err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}
-	s.alone("web")
-	t.Logf("%d outages, %d starts", len(s.client.Since()), s.starts("web"))
+	s.alone()
+	t.Logf("%d outages, %d starts", len(s.client.Since()), s.starts())
+}
+
+// fences is the part of a configuration that has the power of a node cut.
+func fences(node string) string {
+	return "\n[stonith#" + node + "]\ncommand = /mnt/bin/service fence " + node + "\n"
 }
 
 // well waits until one instance of web is up and answers. Where two were started, as

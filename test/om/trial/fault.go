@@ -201,7 +201,7 @@ type Chaos struct {
 
 // Run breaks the trial.
 func (o Chaos) Run(ctx context.Context, t *Trial) error {
-	c := &chaos{t: t, random: rand.New(rand.NewPCG(o.Seed, 2)), fenced: o.Fenced} //nolint:gosec // faults are repeatable
+	c := &chaos{t: t, random: rand.New(rand.NewPCG(o.Seed, 2)), fenced: o.Fenced}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var fencing sync.WaitGroup

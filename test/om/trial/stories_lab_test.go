@@ -91,10 +91,10 @@ func (s *story) answers(who string) {
 	s.Say("the client is answered by %s", who)
 }
 
-// starts counts the starts of a service.
-func (s *story) starts(name string) int {
+// starts counts the starts of web.
+func (s *story) starts() int {
 	s.t.Helper()
-	stamps, err := s.Stamps(name)
+	stamps, err := s.Stamps("web")
 	s.must(err)
 	count := 0
 	for _, stamp := range stamps {
@@ -105,32 +105,28 @@ func (s *story) starts(name string) int {
 	return count
 }
 
-// alone proves that no two instances of a service lived at once, where it is promised.
-func (s *story) alone(name string) {
+// alone proves that no two instances of web lived at once, where it is promised.
+func (s *story) alone() {
 	s.t.Helper()
-	if broken := s.broken(name); len(broken) > 0 {
-		s.t.Errorf("%s: %v", name, broken)
+	if broken := s.broken(); len(broken) > 0 {
+		s.t.Errorf("web: %v", broken)
 	}
 }
 
-func (s *story) broken(name string) []witness.Fact {
+func (s *story) broken() []witness.Fact {
 	s.t.Helper()
-	stamps, err := s.Stamps(name)
+	stamps, err := s.Stamps("web")
 	s.must(err)
-	return witness.Check(stamps, witness.Promise{Free: s.Windows(trial.Free), Stopped: s.Windows("stopped " + name), Frozen: s.Windows("frozen " + name)})
+	return witness.Check(stamps, witness.Promise{Free: s.Windows(trial.Free), Stopped: s.Windows("stopped web"), Frozen: s.Windows("frozen web")})
 }
 
 // quiet checks that nothing of what follows happens by itself for some heartbeats: it
 // gives what must not happen the time to.
 func (s *story) quiet(what string, holds func() bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 6*time.Second)
-	defer cancel()
-	for ctx.Err() == nil {
-		if !holds() {
-			s.t.Fatalf("not any more: %s", what)
-		}
-		<-time.After(50 * time.Millisecond)
+	err := s.Await(s.t.Context(), 6*time.Second, "it happens", func(context.Context) (bool, error) { return !holds(), nil })
+	if err == nil {
+		s.t.Fatalf("not any more: %s", what)
 	}
 }
 
@@ -148,7 +144,7 @@ func TestAServiceSurvivesALossOfPower(t *testing.T) {
 	s.must(s.Revive(t.Context(), s.Node("node1")))
 	s.must(s.AwaitAll(t.Context()))
 	s.quiet("the service stays on node2", func() bool { return s.client.Who() == "node2" })
-	s.alone("web")
+	s.alone()
 	s.outages()
 }
 
@@ -159,7 +155,7 @@ func TestAServiceSurvivesTheDeathOfEveryProcessOfItsNode(t *testing.T) {
 	s.answers("node2")
 	s.must(s.Node("node2").KillAll())
 	s.answers("node3")
-	s.alone("web")
+	s.alone()
 	s.outages()
 }
 
@@ -174,10 +170,10 @@ func TestAServiceMovesUnderItsClient(t *testing.T) {
 	s.answers("node2")
 	s.om("node3", "web", "giveback", "--wait", "--time", "60s")
 	s.answers("node1")
-	if n := s.starts("web"); n != 6 {
+	if n := s.starts(); n != 6 {
 		t.Errorf("%d starts", n)
 	}
-	s.alone("web")
+	s.alone()
 	s.outages()
 }
 
@@ -195,7 +191,7 @@ func TestTheSmallerSideOfAPartitionEndsBeforeTheOtherStarts(t *testing.T) {
 	s.must(s.Revive(t.Context(), n))
 	s.must(s.AwaitAll(t.Context()))
 	s.quiet("the service stays on node2", func() bool { return s.client.Who() == "node2" })
-	s.alone("web")
+	s.alone()
 }
 
 func TestADaemonThatIsKilledAndStartedAgainLeavesServicesAlone(t *testing.T) {
@@ -210,10 +206,10 @@ func TestADaemonThatIsKilledAndStartedAgainLeavesServicesAlone(t *testing.T) {
 	s.om("node1", "daemon", "restart")
 	s.must(s.AwaitAll(t.Context()))
 	s.quiet("node1 answers", func() bool { return s.client.Who() == "node1" })
-	if n := s.starts("web"); n != 1 {
+	if n := s.starts(); n != 1 {
 		t.Errorf("%d starts", n)
 	}
-	s.alone("web")
+	s.alone()
 }
 
 func TestAnOperatorsStopSurvivesRebootsAndFailovers(t *testing.T) {
@@ -232,7 +228,7 @@ func TestAnOperatorsStopSurvivesRebootsAndFailovers(t *testing.T) {
 	}
 	s.must(s.AwaitAll(t.Context()))
 	s.quiet("nobody answers", func() bool { return s.client.Who() == "" })
-	s.alone("web")
+	s.alone()
 }
 
 func TestWhatIsFrozenIsNotStarted(t *testing.T) {
@@ -246,7 +242,7 @@ func TestWhatIsFrozenIsNotStarted(t *testing.T) {
 	end()
 	s.om("node2", "web", "unfreeze")
 	s.answers("node2")
-	s.alone("web")
+	s.alone()
 }
 
 func TestAFlexServiceKeepsItsNumber(t *testing.T) {
@@ -282,8 +278,8 @@ timeout = 2s
 		out := s.om("node1", "daemon", "hb", "status")
 		return strings.Contains(out, "hb#1.rx")
 	})
-	s.quiet("node1 runs", func() bool { return s.Node("node1").Up() && s.starts("web") == 1 })
-	s.alone("web")
+	s.quiet("node1 runs", func() bool { return s.Node("node1").Up() && s.starts() == 1 })
+	s.alone()
 }
 
 func TestAFullDiskStopsNoHeartbeat(t *testing.T) {
@@ -302,10 +298,10 @@ func TestAFullDiskStopsNoHeartbeat(t *testing.T) {
 	if string(before) == string(after) {
 		t.Error("the configuration does not change once there is room")
 	}
-	if n := s.starts("web"); n != 1 {
+	if n := s.starts(); n != 1 {
 		t.Errorf("%d starts", n)
 	}
-	s.alone("web")
+	s.alone()
 }
 
 func TestAClockThatStepsMovesNothing(t *testing.T) {
@@ -320,7 +316,7 @@ func TestAClockThatStepsMovesNothing(t *testing.T) {
 	s.must(s.Node("node2").StepClock(t.Context(), -time.Hour))
 	s.must(s.Node("node1").PowerOff())
 	s.answers("node2")
-	s.alone("web")
+	s.alone()
 }
 
 // Two that are started by hand are seen: the checker is no fig leaf.
@@ -334,6 +330,6 @@ func TestTheCheckerSeesTwoThatAreStartedByHand(t *testing.T) {
 		}
 		s.om("node2", "exec", "--", "true")
 	}
-	s.until("the checker sees two", func() bool { return len(s.broken("web")) > 0 })
+	s.until("the checker sees two", func() bool { return len(s.broken()) > 0 })
 	s.answers("node1,node2")
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-ops/holdfast/test/om/bed/witness"
 )
 
-// Times of the heartbeats and of the nodes that keep a trial short.
+// Short are times of heartbeats and nodes that keep a trial short.
 const Short = `
 [hb#1]
 type = unicast

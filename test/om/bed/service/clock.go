@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,7 +44,7 @@ func step(ctx context.Context, pid int, offset time.Duration) error {
 		return err
 	}
 	image := make([]byte, to-from)
-	if _, err := memory.ReadAt(image, int64(from)); err != nil { //nolint:gosec // an address of a process
+	if _, err := memory.ReadAt(image, int64(from)); err != nil {
 		return err
 	}
 	entry, err := function(image)
@@ -53,8 +54,8 @@ func step(ctx context.Context, pid int, offset time.Duration) error {
 	// Two halves: the offset and the code at the end of the image, where nothing is,
 	// then the jump to it. A second step only changes the offset.
 	place := uint64(len(image)) - 64
-	seconds := binary.LittleEndian.AppendUint64(nil, uint64(int64(offset/time.Second))) //nolint:gosec // two's complement
-	code := append(seconds, substitute...)
+	seconds := binary.LittleEndian.AppendUint64(nil, uint64(int64(offset/time.Second)))
+	code := slices.Concat(seconds, substitute)
 	if !bytes.Equal(image[place+8:place+8+uint64(len(substitute))], substitute) {
 		if bytes.Trim(image[place:], "\x00") != nil {
 			return errors.New("there is no room for another clock")
@@ -63,11 +64,11 @@ func step(ctx context.Context, pid int, offset time.Duration) error {
 			return err
 		}
 	}
-	if _, err := memory.WriteAt(code, int64(from+place)); err != nil { //nolint:gosec // an address of a process
+	if _, err := memory.WriteAt(code, int64(from+place)); err != nil {
 		return err
 	}
-	jump := binary.LittleEndian.AppendUint32([]byte{0xe9}, uint32(place+8-entry-5)) //nolint:gosec // within the image
-	_, err = memory.WriteAt(jump, int64(from+entry))                                //nolint:gosec // an address of a process
+	jump := binary.LittleEndian.AppendUint32([]byte{0xe9}, uint32(place+8-entry-5))
+	_, err = memory.WriteAt(jump, int64(from+entry))
 	return err
 }
 

@@ -158,7 +158,7 @@ func (w *stand) guard(ctx context.Context) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		if unix.Flock(int(w.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil { //nolint:gosec // a descriptor
+		if unix.Flock(int(w.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			if said {
 				w.say(witness.Alone)
 			}

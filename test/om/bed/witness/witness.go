@@ -132,7 +132,7 @@ func Read[T any](b []byte) []T {
 	lines := bufio.NewReader(bytes.NewReader(b))
 	for {
 		line, err := lines.ReadBytes('\n')
-		if err == io.EOF { //nolint:errorlint // of this reader
+		if err == io.EOF {
 			return all
 		}
 		var v T

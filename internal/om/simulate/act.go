@@ -17,11 +17,15 @@ func (w *World) act(n *node, obj int, l *watched, d orchestrate.Decision) {
 		w.fell(n, a.Verb == orchestrate.Reboot)
 		return
 	}
-	if !forks(a.Verb) {
+	if a.Verb == orchestrate.Fence {
+		w.fence(n, obj, a.Node)
+		return
+	}
+	if !a.Verb.Forks() {
 		if !how.fails {
 			m.effect(a, w.clock(n), n.bootID())
 		}
-		w.jobEnded(n, obj, l, how.fails, a.Verb != orchestrate.RecordBoot && a.Verb != orchestrate.Prepare)
+		w.jobEnded(n, obj, l, how.fails)
 		return
 	}
 	m.process = &process{action: a, life: n.life, gen: m.jobs + 1, oid: d.Job.OrchestrationID}
@@ -76,6 +80,9 @@ func (w *World) jobEnd(e happening) {
 	}
 	if p.life != n.life {
 		w.dirtied(n, e.obj)
+		if n.own.draining || n.own.ending {
+			w.shutDown(n)
+		}
 		return
 	}
 	n.running--
@@ -85,7 +92,7 @@ func (w *World) jobEnd(e happening) {
 		w.deleted(n, e.obj, l)
 		return
 	}
-	w.jobEnded(n, e.obj, l, failed, true)
+	w.jobEnded(n, e.obj, l, failed)
 }
 
 // breakDown has the broken resources that were started die at once.
@@ -114,7 +121,7 @@ func (w *World) next(n *node) {
 }
 
 // jobEnded tells the daemon of the end of an action of its own.
-func (w *World) jobEnded(n *node, obj int, l *watched, failed, evaluate bool) {
+func (w *World) jobEnded(n *node, obj int, l *watched, failed bool) {
 	if l.job == nil {
 		return
 	}
@@ -125,7 +132,7 @@ func (w *World) jobEnded(n *node, obj int, l *watched, failed, evaluate bool) {
 		w.say(n, obj, "%s fails", j.Action)
 	}
 	l.job = &j
-	if evaluate {
+	if j.Action.Verb.Evaluates(failed) {
 		w.evaluate(n, obj, l)
 	}
 	w.dirtied(n, obj)
@@ -153,15 +160,6 @@ func (w *World) fell(n *node, again bool) {
 	if again {
 		w.push(bootTakes, happening{kind: power, node: n.id})
 	}
-}
-
-func forks(v orchestrate.Verb) bool {
-	switch v {
-	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown,
-		orchestrate.Provision, orchestrate.Unprovision, orchestrate.Delete, orchestrate.Boot:
-		return true
-	}
-	return false
 }
 
 // launch is a daemon that is started.

@@ -146,7 +146,7 @@ func (s *words) verb() orchestrate.Verb {
 // parse reads a line, and returns what does it.
 func (w *World) parse(text string) (func() error, error) {
 	all := strings.Fields(text)
-	commands := commands()
+	commands := w.commands
 	i := slices.IndexFunc(commands, func(c command) bool { return c.word == all[0] })
 	if i < 0 {
 		var known []string
@@ -222,6 +222,43 @@ func nodeCommands() []command {
 				w.stop(n)
 			}
 		})},
+		{"shutdown", "shutdown NODE...", "om daemon shutdown: the instances are shut down, then the daemon ends", each(func(w *World, n *node) {
+			if n.daemon {
+				w.alter(n, func(v *cluster.Node) { v.Monitor.State, v.Monitor.StateUpdatedAt = orchestrate.StateShutting, w.clock(n) })
+				n.own.ending = true
+				w.shutDown(n)
+			}
+		})},
+		{"leave", "leave NODE...", "om daemon stop: the daemon says that it ends; what it had started runs on", each(func(w *World, n *node) {
+			if n.daemon {
+				w.leave(n, orchestrate.StateMaintenance)
+			}
+		})},
+		{"fence", "fence NODE fails | fence NODE works | fence NODE hangs | fence NODE takes 20s", "how the command behaves that fences a node", func(w *World, s *words) func() error {
+			n, how := s.node(), s.next("fails, works, hangs or takes")
+			var m manner
+			switch how {
+			case "fails":
+				m.fails = true
+			case "hangs":
+				m.hangs = true
+			case "takes":
+				m.takes = s.duration()
+			case "works":
+			default:
+				s.fail("%q: write fails, works, hangs or takes", how)
+			}
+			return func() error { n.fencing = m; return nil }
+		}},
+		{"confirm", "confirm NODE off at NODE", "an operator says that a lost node is off", func(w *World, s *words) func() error {
+			n := s.node()
+			_ = s.skip("off")
+			at, _ := s.askedAt()
+			if at == nil {
+				s.fail("at NODE is missing")
+			}
+			return func() error { w.confirm(at, n.name); return nil }
+		}},
 		{"launch", "launch NODE...", "start the daemon", each(func(w *World, n *node) { w.push(launchTakes, happening{kind: launch, node: n.id}) })},
 		{"pause", "pause NODE...", "suspend the daemon: it does and hears nothing; what it had started runs on", each(func(w *World, n *node) { w.pause(n) })},
 		{"resume", "resume NODE...", "it goes on with what it missed", each(func(w *World, n *node) { w.resume(n) })},
@@ -231,7 +268,14 @@ func nodeCommands() []command {
 			if err != nil {
 				s.fail("%q is no step of a clock: write +1h or -90s", word)
 			}
-			return func() error { n.skew += d; w.touchAll(n); return nil }
+			return func() error {
+				n.skew += d
+				if n.daemon {
+					n.stirred = true
+					w.touchAll(n)
+				}
+				return nil
+			}
 		}},
 		{"load", "load NODE 3.5", "the load average of a node", func(w *World, s *words) func() error {
 			n, word := s.node(), s.next("a load")
@@ -256,9 +300,7 @@ func (w *World) stats(n *node, change func(*cluster.NodeStats)) {
 	if !n.daemon {
 		return
 	}
-	v := *n.view.Nodes[n.name]
-	change(&v.Stats)
-	w.setNode(n, v)
+	w.alter(n, func(v *cluster.Node) { change(&v.Stats) })
 }
 
 func linkCommands() []command {
@@ -375,7 +417,11 @@ func askCommands() []command {
 	}
 	slices.SortFunc(all, func(a, b command) int { return strings.Compare(a.word, b.word) })
 	freeze := func(word, goal string, on bool) command {
-		return command{word, word + " OBJECT | " + word + " node NODE...", "an object, or the nodes themselves", func(w *World, s *words) func() error {
+		return command{word, word + " OBJECT | " + word + " node NODE... | " + word + " cluster", "an object, the nodes, or the cluster as a whole", func(w *World, s *words) func() error {
+			if s.skip("cluster") {
+				at, fixed := s.askedAt()
+				return func() error { return w.askNode(w.anyNode(at, fixed), goal) }
+			}
 			if s.skip("node") {
 				nodes := s.nodes()
 				return func() error {
@@ -392,6 +438,38 @@ func askCommands() []command {
 	}
 	return append(all,
 		freeze("freeze", orchestrate.Frozen, true), freeze("unfreeze", orchestrate.Unfrozen, false),
+		command{"switch", "switch OBJECT to NODE [at NODE]", "move an object to a node", func(w *World, s *words) func() error {
+			obj := s.object()
+			_ = s.skip("to")
+			var names []string
+			for s.more() && s.all[0] != "at" {
+				names = append(names, s.next("a node"))
+			}
+			at, fixed := s.askedAt()
+			return func() error {
+				return w.ask(w.hearer(obj, at, fixed), obj, orchestrate.PlacedAt, map[string]any{"destination": names})
+			}
+		}},
+		command{"takeover", "takeover OBJECT at NODE", "move an object to the node where it is asked", func(w *World, s *words) func() error {
+			obj := s.object()
+			at, fixed := s.askedAt()
+			if !fixed {
+				s.fail("at NODE is missing")
+				at = w.nodes[0]
+			}
+			return func() error {
+				return w.ask(at, obj, orchestrate.PlacedAt, map[string]any{"destination": []string{at.name}})
+			}
+		}},
+		command{"giveback", "giveback OBJECT [at NODE]", "move an object where its placement policy says", func(w *World, s *words) func() error {
+			obj := s.object()
+			at, fixed := s.askedAt()
+			return func() error { return w.ask(w.hearer(obj, at, fixed), obj, orchestrate.Placed, nil) }
+		}},
+		command{"drain", "drain NODE", "freeze a node and shut its instances down", func(w *World, s *words) func() error {
+			n := s.node()
+			return func() error { return w.askNode(n, orchestrate.Drained) }
+		}},
 		command{"abort", "abort OBJECT [at NODE]", "give the orchestration up", func(w *World, s *words) func() error {
 			obj := s.object()
 			at, fixed := s.askedAt()
@@ -462,7 +540,7 @@ func (w *World) ask(n *node, obj int, goal string, options map[string]any) error
 	if err != nil {
 		return err
 	}
-	w.laws.accept(obj, id, goal)
+	w.laws.accept(w, n, obj, id, goal)
 	l := n.watch(obj)
 	l.memory.Eviction = orchestrate.Eviction{}
 	w.setMonitor(n, obj, world.Nodes[n.name].Monitor, v)
@@ -473,6 +551,37 @@ func (w *World) ask(n *node, obj int, goal string, options map[string]any) error
 	return nil
 }
 
+// askNode gives a node, or the cluster, a goal.
+func (w *World) askNode(n *node, goal string) error {
+	if !n.daemon || n.paused {
+		return fmt.Errorf("%s does not answer", n.name)
+	}
+	w.goals++
+	id := fmt.Sprintf("o%d", w.goals)
+	m, err := orchestrate.AcceptNode(w.nodeWorld(n), goal, id)
+	if err != nil {
+		return err
+	}
+	if goal == orchestrate.Drained {
+		n.own.memory.DrainID = id
+	}
+	w.alter(n, func(v *cluster.Node) { v.Monitor = m })
+	return nil
+}
+
+// anyNode is the node that is named, or the first that has a daemon.
+func (w *World) anyNode(at *node, fixed bool) *node {
+	if fixed {
+		return at
+	}
+	for _, n := range w.nodes {
+		if n.daemon && !n.paused {
+			return n
+		}
+	}
+	return w.nodes[0]
+}
+
 func (w *World) abort(n *node, obj int) {
 	world := w.worldOf(n, obj)
 	old := world.Nodes[n.name].Monitor
@@ -480,6 +589,9 @@ func (w *World) abort(n *node, obj int) {
 		return
 	}
 	w.laws.ended(old.OrchestrationID)
+	if old.GlobalExpect == orchestrate.Stopped {
+		delete(w.laws.stopped, obj)
+	}
 	w.setMonitor(n, obj, old, orchestrate.Abort(*old, w.clock(n)))
 	w.dirtied(n, obj)
 }
@@ -611,7 +723,7 @@ func (w *World) byHand(n *node, obj int, verb orchestrate.Verb) error {
 		return fmt.Errorf("%s is down", n.name)
 	case m.process != nil:
 		return fmt.Errorf("%s holds the action lock", m.process.action.Verb)
-	case !forks(verb):
+	case !verb.Forks():
 		m.effect(orchestrate.Action{Verb: verb}, w.clock(n), n.bootID())
 		if n.daemon {
 			w.evaluate(n, obj, n.watch(obj))

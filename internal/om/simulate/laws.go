@@ -36,7 +36,7 @@ type laws struct {
 	violations []Violation
 	asked      map[string]int // goals accepted, by id: the object
 	over       map[string]bool
-	stopped    map[int]bool // objects stopped on request, and not started on request since
+	stopped    map[int]map[int]bool // objects stopped on request, and not started on request since, by the nodes that heard of it
 	byHand     map[int]bool // objects somebody started by hand, past the orchestrator
 }
 
@@ -71,14 +71,32 @@ func (w *World) judge(n *node, obj int, world orchestrate.World, d orchestrate.D
 	if !asked && acts(a.Verb) && len(world.Local.Memory.Eviction.Pending) == 0 && (!n.frozenAt.IsZero() || !m.frozenAt.IsZero()) {
 		w.violate(lawFrozen, n, obj, "%s of a frozen instance", a)
 	}
-	if !asked && a.Verb == orchestrate.Start && (!m.stoppedAt.IsZero() || w.laws.stopped[obj]) {
-		w.violate(lawStopped, n, obj, "%s of what was stopped on purpose", a)
+	if why := w.stoppedFor(n, obj); !asked && a.Verb == orchestrate.Start && why != "" {
+		w.violate(lawStopped, n, obj, "%s, but %s", a, why)
 	}
 	for name, f := range world.Fence {
 		if a.Verb == orchestrate.Start && len(a.RID) == 0 && f.Blocks() && w.objects[obj].path.Kind.Runs() && m.config.Stonith && !asked {
 			w.violate(lawFence, n, obj, "%s while the fence of %s is %s", a, name, f)
 		}
 	}
+}
+
+// stoppedFor says why a node must know that an object was stopped on purpose.
+func (w *World) stoppedFor(n *node, obj int) string {
+	if !n.disk[obj].stoppedAt.IsZero() {
+		return "it was stopped on purpose here"
+	}
+	if w.laws.stopped[obj][n.id] {
+		return "the stop was heard here"
+	}
+	if o := n.view.Objects[w.objects[obj].path]; o != nil {
+		for _, name := range slices.Sorted(keys(o.Instances)) {
+			if s := o.Instances[name].Status; s != nil && !s.StoppedAt.IsZero() {
+				return name + " tells that it was stopped on purpose"
+			}
+		}
+	}
+	return ""
 }
 
 // acts reports whether a verb starts or stops something.
@@ -174,17 +192,22 @@ func (w *World) checkGoals() {
 	}
 }
 
-// accept takes note of what an operator asked for.
-func (l *laws) accept(obj int, id, goal string) {
+// accept takes note of what an operator asked a node for.
+func (l *laws) accept(w *World, n *node, obj int, id, goal string) {
 	if l.asked == nil {
-		l.asked, l.stopped = map[string]int{}, map[int]bool{}
+		l.asked, l.stopped = map[string]int{}, map[int]map[int]bool{}
 	}
 	l.asked[id] = obj
 	switch goal {
 	case orchestrate.Stopped:
-		l.stopped[obj] = true
+		l.stopped[obj] = map[int]bool{n.id: true}
+		for _, id := range w.objects[obj].scope {
+			if other := w.nodes[id]; other != n && w.share(n, other) && w.settledPair(n, other) {
+				l.stopped[obj][id] = true
+			}
+		}
 	case orchestrate.Frozen, orchestrate.Unfrozen:
 	default:
-		l.stopped[obj] = false
+		delete(l.stopped, obj)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
 // peer is what a node has of another one.
@@ -20,10 +21,16 @@ type peer struct {
 	beating bool // it is heard
 	heard   bool // ever, since the start of the daemon
 	left    bool // it has said that it ends on purpose
-	life    int  // of its daemon
-	hearsUs bool // by what it told last
+	since   time.Duration // of beating
+	life    int           // of its daemon
+	hearsUs bool          // by what it told last
+	didHear bool          // it has heard us in this life
+	acked   int           // our last message it has taken in
 	lost    []int // objects that were up on it when it was lost
 }
+
+// deaf reports whether the peer has ceased to hear us.
+func (p *peer) deaf() bool { return p.beating && p.didHear && !p.hearsUs }
 
 // What a node tells of itself.
 type entryKey struct {
@@ -43,6 +50,7 @@ const (
 // message is what a node tells. It is never changed.
 type message struct {
 	life    int
+	gen     int
 	full    bool
 	leaving bool
 	entries []entry
@@ -86,9 +94,13 @@ func (w *World) flush(n *node) {
 	if len(n.unsent) == 0 || !n.daemon {
 		return
 	}
-	m := &message{life: n.life, hears: n.hears()}
+	n.gen++
+	m := &message{life: n.life, gen: n.gen, hears: n.hears()}
 	for _, k := range n.unsent {
 		m.entries = append(m.entries, w.entryOf(n, k))
+		if l := n.local[k.obj]; k.part == partMonitor && l != nil {
+			l.told = n.gen
+		}
 	}
 	n.unsent = nil
 	for i := range n.near {
@@ -141,7 +153,7 @@ func (w *World) beat(e happening) {
 	if p == nil || !p.ok || p.cuts != e.gen || !from.daemon {
 		return
 	}
-	m := &message{life: from.life, full: true, hears: from.hears()}
+	m := &message{life: from.life, gen: from.gen, full: true, hears: from.hears()}
 	m.entries = append(m.entries, w.entryOf(from, entryKey{part: partNode}))
 	for _, obj := range slices.Sorted(maps.Keys(from.disk)) {
 		if len(w.nodes) <= full || slices.Contains(w.objects[obj].wide, to.id) {
@@ -163,29 +175,50 @@ func (w *World) deliver(e happening) {
 	m := e.msg
 	if m.life > p.life || !p.beating {
 		if !m.full {
+			if m.leaving && m.life == p.life {
+				p.left = true
+			}
 			return // what it builds upon is not known
 		}
 		w.forget(n, p, true)
-		p.life = m.life
+		p.life, p.didHear, p.acked = m.life, false, 0
 	}
-	if m.leaving {
-		p.left = true
+	hears := slices.Contains(m.hears, n.id)
+	if hears != p.hearsUs || m.leaving != p.left {
+		p.hearsUs, p.didHear, p.left = hears, p.didHear || hears, m.leaving
 		n.stirred = true
-	}
-	if hears := slices.Contains(m.hears, n.id); hears != p.hearsUs {
-		p.hearsUs = hears
-		n.stirred = true
+		w.touchAll(n)
+		w.notePeer(n, p)
 	}
 	if !p.beating {
-		p.beating, p.heard, p.left = true, true, m.leaving
-		p.lost = nil
+		p.beating, p.heard, p.left, p.lost, p.since = true, true, m.leaving, nil, w.now
 		w.peerChanged(n, p)
-		w.told(n, entryKey{part: partNode}) // it hears that it is heard
+	}
+	if len(m.entries) > 0 {
+		if back := from.peer(n.id); back != nil && back.ok {
+			w.push(w.o.Delay, happening{kind: ack, node: from.id, peer: n.id, gen: m.gen, obj: m.life})
+		}
 	}
 	for _, x := range m.entries {
 		w.take(n, from, x)
 	}
 	w.touch(n)
+}
+
+// acked is a peer that says how far it knows us.
+func (w *World) acked(e happening) {
+	n := w.nodes[e.node]
+	p := n.peer(e.peer)
+	if !n.daemon || n.life != e.obj || e.gen <= p.acked {
+		return
+	}
+	before := p.acked
+	p.acked = e.gen
+	for obj, l := range n.local {
+		if l.told > before && l.told <= e.gen && !l.wakeAt.IsZero() {
+			w.dirtied(n, obj)
+		}
+	}
 }
 
 // severed reports whether what is on its way is lost too.
@@ -283,8 +316,28 @@ func (w *World) peerChanged(n *node, p *peer) {
 	} else {
 		w.say(n, -1, "lost %s", w.nodes[p.id].name)
 	}
-	n.stirred = true
-	w.touchAll(n)
+	w.notePeer(n, p)
+	var hears []string
+	for _, id := range n.hears() {
+		hears = append(hears, w.nodes[id].name)
+	}
+	slices.Sort(hears)
+	w.alter(n, func(v *cluster.Node) { v.Status.Hears = hears })
+}
+
+// notePeer puts what the heartbeats know of a peer in the view.
+func (w *World) notePeer(n *node, p *peer) {
+	var lost map[object.Path]bool
+	for _, obj := range p.lost {
+		if lost == nil {
+			lost = map[object.Path]bool{}
+		}
+		lost[w.objects[obj].path] = true
+	}
+	n.view.Peers[w.nodes[p.id].name] = cluster.Peer{
+		Lost:    lost,
+		Beating: p.beating, Since: epoch().Add(p.since + n.skew), Heard: p.heard, Left: p.left, Deaf: p.deaf(), Synced: p.beating,
+	}
 }
 
 // touchAll has a node look at everything.
@@ -304,9 +357,14 @@ func (w *World) silence(e happening) {
 	if !n.daemon || !p.beating || p.ok || p.cuts != e.gen {
 		return
 	}
+	p.since = w.now
+	if p.left {
+		p.beating, p.hearsUs = false, false // what it runs is left to it
+		w.peerChanged(n, p)
+		return
+	}
 	w.forget(n, p, false)
 	w.peerChanged(n, p)
-	w.told(n, entryKey{part: partNode}) // it hears that it is not heard
 }
 
 // cut reports whether no heartbeat goes from a node to another.

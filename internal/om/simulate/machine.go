@@ -26,6 +26,7 @@ type machine struct {
 
 	process *process
 	jobs    int // counts processes
+	shut    int // the daemon that shut it down on its way out
 	manners map[orchestrate.Verb]manner
 }
 

@@ -6,48 +6,46 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
-// nodeMind is what a node makes of itself.
+// How long the arbitrators, and what fences, take.
+const (
+	ballotTakes = 50 * time.Millisecond
+	fenceTakes  = 2 * time.Second
+)
+
+// nodeMind is what a daemon keeps of its node from one decision to the next.
 type nodeMind struct {
-	began  time.Time // of the daemon
-	quorum bool
-	split  int // counts the splits seen
-	doomed bool
-	wakes  int
+	startedAt time.Time
+	began     time.Duration
+	memory    orchestrate.NodeMemory
+	job       *orchestrate.NodeJob
+	ballot    *orchestrate.Ballot
+	quorum    bool
+	tally     orchestrate.Tally
+	fences    orchestrate.Fences
+	wakeAt    time.Time
+	wakes     int
+	due       time.Duration // of the wake
+	draining  bool
+	ending    bool // the daemon ends once its instances are down
 }
 
 // beginMind is the node decision of a daemon that has just started.
 func (w *World) beginMind(n *node) {
-	n.own = nodeMind{began: w.clock(n), quorum: true, wakes: n.own.wakes, split: n.own.split}
-	state := "rejoin"
-	if len(w.nodes) == 1 {
-		state = orchestrate.StateIdle
-	}
-	w.nodeState(n, state)
-	w.wakeMind(n, n.config.RejoinGracePeriod)
+	n.own = nodeMind{startedAt: w.clock(n), began: w.now, wakes: n.own.wakes, quorum: true}
+	n.stirred = true
 }
 
-func (w *World) wakeMind(n *node, d time.Duration) {
-	n.own.wakes++
-	w.push(d, happening{kind: wakeNode, node: n.id, gen: n.own.wakes, peer: n.life})
-}
-
-func (w *World) nodeState(n *node, state string) {
+// alter changes what a node says of itself.
+func (w *World) alter(n *node, change func(*cluster.Node)) {
 	v := *n.view.Nodes[n.name]
-	old := v.Monitor.State
-	if old == state {
-		return
-	}
-	v.Monitor.State, v.Monitor.StateUpdatedAt, v.Monitor.UpdatedAt = state, w.clock(n), w.clock(n)
-	w.setNode(n, v)
-	w.say(n, -1, "node %s -> %s", old, state)
-}
-
-func (w *World) setNode(n *node, v cluster.Node) {
+	change(&v)
 	n.view.Nodes[n.name] = &v
 	w.told(n, entryKey{part: partNode})
+	n.stirred = true
 	w.touchAll(n)
 }
 
@@ -57,112 +55,303 @@ func (w *World) freezeNode(n *node, frozen bool) {
 	if frozen {
 		n.frozenAt = w.clock(n)
 	}
-	if !n.daemon {
-		return
+	if n.daemon {
+		w.alter(n, func(v *cluster.Node) { v.Status.FrozenAt = n.frozenAt })
 	}
-	v := *n.view.Nodes[n.name]
-	v.Status.FrozenAt = n.frozenAt
-	w.setNode(n, v)
-	n.stirred = true
 }
 
-// mind decides about the node.
+// nodeWorld is what a node knows about itself.
+func (w *World) nodeWorld(n *node) orchestrate.NodeWorld {
+	world := orchestrate.NodeWorldOf(n.view, n.name, w.clock(n))
+	world.Ballot, world.Ready, world.Awake = n.own.ballot, true, w.now-n.own.began
+	world.StartedAt, world.LeftAt = n.own.startedAt, n.leftAt
+	world.Job, world.Memory = n.own.job, n.own.memory
+	return world
+}
+
+// mind decides about the node, until that changes nothing.
 func (w *World) mind(n *node) {
-	if n.view.Nodes[n.name].Monitor.State == "rejoin" {
-		all := true
-		for i := range n.peers {
-			all = all && n.peers[i].beating
+	w.tickFences(n)
+	d := w.o.DecideNode(w.nodeWorld(n))
+	w.decided++
+	old := n.view.Nodes[n.name].Monitor
+	changed := (n.own.job == nil) != (d.Job == nil)
+	n.own.memory, n.own.job, n.own.tally = d.Memory, d.Job, d.Tally
+	d.Monitor.UpdatedAt = old.UpdatedAt
+	if d.Monitor != old {
+		if old.State != d.Monitor.State {
+			w.say(n, -1, "node %s -> %s%s", orNew(old.State), d.Monitor.State, lastReason(d.Because))
 		}
-		switch {
-		case all:
-			w.nodeState(n, orchestrate.StateIdle)
-		case !w.clock(n).Before(n.own.began.Add(n.config.RejoinGracePeriod)):
-			w.say(n, -1, "freezes: its peers did not come in time")
-			w.freezeNode(n, true)
-			w.nodeState(n, orchestrate.StateIdle)
-		}
+		d.Monitor.UpdatedAt = w.clock(n)
+		w.alter(n, func(v *cluster.Node) { v.Monitor = d.Monitor })
+		changed = true
 	}
-	w.mindQuorum(n)
+	if d.Quorum != n.own.quorum {
+		n.own.quorum = d.Quorum
+		w.touchAll(n)
+		verb := "has not"
+		if d.Quorum {
+			verb = "has"
+		}
+		w.say(n, -1, "%s the quorum, %d votes of %d", verb, d.Tally.Have, d.Tally.Total)
+	}
+	if d.Ended != "" {
+		w.say(n, -1, "%s %s", d.EndedGoal, d.Ended)
+	}
+	if d.Poll != nil {
+		w.poll(n, *d.Poll)
+	}
+	if d.Release {
+		w.release(n)
+	}
+	for _, name := range d.Forget {
+		p := n.peer(w.node(name).id)
+		w.forget(n, p, false)
+		w.notePeer(n, p)
+		n.stirred = true
+	}
+	n.stirred = n.stirred || changed
+	w.wakeMind(n, d.WakeAt)
+	if d.Action.Verb != "" {
+		w.actNode(n, d)
+	}
 }
 
-func (w *World) mindQuorum(n *node) {
-	if !w.site.quorum || n.view.Nodes[n.name].Monitor.State == "rejoin" {
-		return
+func orNew(state string) string {
+	if state == "" {
+		return orchestrate.StateInit
 	}
-	have, total := w.tally(n)
-	held := 2*have > total
-	if held == n.own.quorum {
-		return
-	}
-	n.own.quorum = held
-	w.touchAll(n)
-	if held {
-		n.own.doomed = false
-		w.say(n, -1, "has the quorum again, %d votes of %d", have, total)
-		return
-	}
-	w.say(n, -1, "lost the quorum, %d votes of %d", have, total)
-	if n.frozenAt.IsZero() && n.config.SplitAction != "disabled" {
-		n.own.doomed = true
-		n.own.split++
-		w.push(n.config.ReadyPeriod/3, happening{kind: act, node: n.id, gen: n.own.split, peer: n.life})
-	}
+	return state
 }
 
-// tally counts the votes a node has.
-func (w *World) tally(n *node) (have, total int) {
-	have, total = 1, len(w.nodes)
-	for i := range n.peers {
-		if n.peers[i].beating {
-			have++
-		}
+func lastReason(all []orchestrate.Reason) string {
+	if len(all) == 0 {
+		return ""
 	}
-	for _, a := range w.site.arbitrators {
-		total += a.weight
-		if !w.votes[a.name][n.id] {
-			have += a.weight
-		}
-	}
-	return have, total
+	return " because " + all[len(all)-1].ID
 }
 
-// splitAct takes down a node without quorum.
-func (w *World) splitAct(e happening) {
-	n := w.nodes[e.node]
-	if !n.daemon || n.life != e.peer || !n.own.doomed || n.own.split != e.gen {
+func (w *World) wakeMind(n *node, at time.Time) {
+	if _, next := n.own.fences.Tick(w.clock(n)); !next.IsZero() && (at.IsZero() || next.Before(at)) {
+		at = next
+	}
+	if at.Equal(n.own.wakeAt) {
 		return
 	}
-	have, total := w.tally(n)
-	if 2*have > total {
-		return
+	n.own.wakeAt = at
+	n.own.wakes++
+	n.own.due = 0
+	if !at.IsZero() {
+		d := max(at.Sub(w.clock(n)), 0)
+		n.own.due = w.now + d
+		w.push(d, happening{kind: wakeNode, node: n.id, gen: n.own.wakes, peer: n.life})
 	}
-	w.say(n, -1, "split action %s", n.config.SplitAction)
-	w.fell(n, n.config.SplitAction == "reboot")
 }
 
 // ringNode is the timer of the node.
 func (w *World) ringNode(e happening) {
 	n := w.nodes[e.node]
 	if n.daemon && n.life == e.peer && n.own.wakes == e.gen {
+		n.own.wakeAt, n.own.due = time.Time{}, 0
 		n.stirred = true
 		w.touch(n)
 	}
 }
 
-// factsOf completes the world of an instance.
-func (w *World) factsOf(n *node, _ int, world *orchestrate.World) {
-	world.Quorum = !w.site.quorum || n.own.quorum
-	world.Rejoin = n.view.Nodes[n.name].Monitor.State == "rejoin"
-	for _, name := range slices.Sorted(maps.Keys(world.Nodes)) {
-		if name == n.name {
-			continue
+// actNode does what was decided about a node.
+func (w *World) actNode(n *node, d orchestrate.NodeDecision) {
+	w.say(n, -1, "do %s%s", d.Action.Verb, lastReason(d.Because))
+	switch d.Action.Verb {
+	case orchestrate.Crash:
+		w.fell(n, false)
+	case orchestrate.Reboot:
+		w.fell(n, true)
+	case orchestrate.Freeze:
+		w.freezeNode(n, true)
+		w.nodeJobEnded(n, "")
+	case orchestrate.Unfreeze:
+		w.freezeNode(n, false)
+		w.nodeJobEnded(n, "")
+	case orchestrate.FreezeInstances:
+		for _, p := range d.Action.Paths {
+			obj := w.paths[p]
+			n.disk[obj].frozenAt = w.clock(n)
+			w.evaluate(n, obj, n.watch(obj))
 		}
-		p := n.peer(slices.Index(w.site.names, name))
-		if p == nil {
-			continue
-		}
-		v := world.Nodes[name]
-		v.Heard, v.Stale = p.heard, p.heard && !p.beating
-		world.Nodes[name] = v
+		w.nodeJobEnded(n, "")
+	case orchestrate.Drain:
+		w.freezeNode(n, true)
+		n.own.draining = true
+		w.shutDown(n)
+	default:
+		w.nodeJobEnded(n, "no such action here")
 	}
+}
+
+func (w *World) nodeJobEnded(n *node, failure string) {
+	if n.own.job == nil {
+		return
+	}
+	j := *n.own.job
+	j.State, j.Reason = orchestrate.JobSucceeded, failure
+	if failure != "" {
+		j.State = orchestrate.JobFailed
+	}
+	n.own.job = &j
+	n.stirred = true
+	w.touch(n)
+}
+
+// shutDown shuts the instances of a node down, one command each.
+func (w *World) shutDown(n *node) {
+	waiting := false
+	for _, obj := range slices.Sorted(maps.Keys(n.disk)) {
+		m := n.disk[obj]
+		if m.absent || w.objects[obj].path.Kind != object.KindSvc {
+			continue
+		}
+		if m.process != nil {
+			waiting = true
+			continue
+		}
+		if !slices.ContainsFunc(m.resources, func(p part) bool { return p.up }) {
+			continue
+		}
+		if m.shut == n.life && m.manners[orchestrate.Shutdown].fails {
+			continue // it was tried
+		}
+		waiting, m.shut = true, n.life
+		m.process = &process{action: orchestrate.Action{Verb: orchestrate.Shutdown}, life: -1, gen: m.jobs + 1}
+		w.spawn(n, obj, m)
+		w.dirtied(n, obj)
+	}
+	if waiting {
+		return
+	}
+	failure := ""
+	for _, obj := range slices.Sorted(maps.Keys(n.disk)) {
+		if m := n.disk[obj]; m.shut == n.life && slices.ContainsFunc(m.resources, func(p part) bool { return p.up }) {
+			failure = w.objects[obj].path.String() + " is not down"
+		}
+	}
+	if n.own.draining {
+		n.own.draining = false
+		w.nodeJobEnded(n, failure)
+	}
+	if n.own.ending && n.daemon {
+		w.leave(n, orchestrate.StateShutdown)
+	}
+}
+
+// leave ends a daemon that says so.
+func (w *World) leave(n *node, state string) {
+	w.say(n, -1, "its daemon ends: %s", state)
+	w.alter(n, func(v *cluster.Node) { v.Monitor.State, v.Monitor.StateUpdatedAt = state, w.clock(n) })
+	w.flush(n)
+	m := &message{life: n.life, gen: n.gen, leaving: true, hears: n.hears()}
+	for i := range n.near {
+		w.send(n, w.nodes[n.near[i]], m)
+	}
+	w.stop(n)
+}
+
+// poll asks the arbitrators.
+func (w *World) poll(n *node, p orchestrate.Poll) {
+	b := &orchestrate.Ballot{Poll: p.Number, Answers: map[string]orchestrate.Answer{}}
+	now := epoch().Add(w.now) // an arbitrator has a clock of its own
+	for _, a := range w.site.arbitrators {
+		if w.votes[a.name][n.id] {
+			continue
+		}
+		if !a.exclusive {
+			b.Answers[a.name] = orchestrate.Answer{Vote: true}
+			continue
+		}
+		lease, g := w.leases[a.name].Claim(now, orchestrate.Claim{Node: n.name, Members: p.Members})
+		w.leases[a.name] = lease
+		answer := orchestrate.Answer{Vote: g.Verdict == orchestrate.VoteGranted, Refused: g.Verdict == orchestrate.VoteRefused}
+		if answer.Vote {
+			answer.Until = w.clock(n).Add(orchestrate.VoteLease)
+			if !g.NotBefore.IsZero() {
+				answer.NotBefore = w.clock(n).Add(g.NotBefore.Sub(now))
+			}
+		}
+		b.Answers[a.name] = answer
+	}
+	w.push(ballotTakes, happening{kind: ballot, node: n.id, peer: n.life, ballot: b})
+}
+
+func (w *World) release(n *node) {
+	for _, a := range w.site.arbitrators {
+		if a.exclusive && !w.votes[a.name][n.id] {
+			w.leases[a.name] = w.leases[a.name].Release(epoch().Add(w.now), n.name)
+		}
+	}
+}
+
+// answered is what the arbitrators said.
+func (w *World) answered(e happening) {
+	if n := w.nodes[e.node]; n.daemon && n.life == e.peer {
+		n.own.ballot = e.ballot
+		n.stirred = true
+		w.touch(n)
+	}
+}
+
+// tickFences keeps the book of the nodes that were lost.
+func (w *World) tickFences(n *node) {
+	f := orchestrate.FencesOf(n.own.fences, n.view, n.name, w.clock(n))
+	n.own.fences, _ = f.Tick(w.clock(n))
+	w.tellFences(n)
+}
+
+func (w *World) tellFences(n *node) {
+	told := n.own.fences.Told()
+	if maps.Equal(told, n.view.Nodes[n.name].Status.Fences) {
+		return
+	}
+	w.alter(n, func(v *cluster.Node) { v.Status.Fences = told })
+}
+
+// fence begins to fence a node.
+func (w *World) fence(n *node, obj int, victim string) {
+	var began bool
+	n.own.fences, began = n.own.fences.Begin(victim, w.clock(n))
+	w.tellFences(n)
+	v := w.node(victim)
+	if !began || v == nil {
+		w.jobEnded(n, obj, n.watch(obj), true)
+		return
+	}
+	takes := fenceTakes
+	if v.fencing.takes > 0 {
+		takes = v.fencing.takes
+	}
+	if !v.fencing.hangs {
+		w.push(takes, happening{kind: fenced, node: n.id, obj: obj, peer: v.id, gen: n.life})
+	}
+}
+
+// fenceEnds is the end of the command that fences a node.
+func (w *World) fenceEnds(e happening) {
+	n, v := w.nodes[e.node], w.nodes[e.peer]
+	failure := ""
+	if v.fencing.fails {
+		failure = "exit status 1"
+	} else {
+		w.say(v, -1, "is fenced by %s", n.name)
+		w.crash(v)
+	}
+	if !n.daemon || n.life != e.gen {
+		return
+	}
+	n.own.fences = n.own.fences.End(v.name, failure, w.clock(n))
+	w.tellFences(n)
+	w.jobEnded(n, e.obj, n.watch(e.obj), failure != "")
+}
+
+// confirm is an operator who says that a node is off.
+func (w *World) confirm(n *node, victim string) {
+	n.own.fences = n.own.fences.Confirm(victim, orchestrate.FenceOverridden, "an operator said so", w.clock(n))
+	w.tellFences(n)
 }

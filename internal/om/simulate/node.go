@@ -39,6 +39,8 @@ type node struct {
 
 	disk     map[int]*machine
 	frozenAt time.Time
+	leftAt   time.Time // when a daemon was last alive
+	fencing  manner
 
 	daemon bool
 	life   int // counts daemons
@@ -48,6 +50,7 @@ type node struct {
 	dirty  []int
 	stirred, listed bool // something may change the node decision; in the list of those touched
 	unsent []entryKey
+	gen    int // of the last message
 	own    nodeMind
 
 	running int // children
@@ -60,7 +63,7 @@ type watched struct {
 	memory     orchestrate.Memory
 	lock       string
 	evaluating int
-	evaluation int
+	told       int // the message that told the monitor
 	wakeAt     time.Time
 	wakes      int
 	because    []orchestrate.Reason
@@ -92,12 +95,13 @@ func (w *World) start(n *node) {
 	n.daemon = true
 	n.life++
 	n.local, n.dirty, n.unsent, n.running, n.pending = map[int]*watched{}, nil, nil, 0, nil
-	n.view = &cluster.View{Nodes: map[string]*cluster.Node{}, Objects: map[object.Path]*cluster.Object{}}
-	n.view.Config.Nodes, n.view.Config.Quorum = w.site.names, w.site.quorum
+	n.view = &cluster.View{Nodes: map[string]*cluster.Node{}, Objects: map[object.Path]*cluster.Object{}, Peers: map[string]cluster.Peer{}}
+	n.view.Config = w.configOf(n)
 	for i := range n.peers {
 		p := &n.peers[i]
 		*p = peer{id: p.id, ok: p.ok, cuts: p.cuts, last: p.last}
 		n.view.Nodes[w.nodes[p.id].name] = &cluster.Node{}
+		n.view.Peers[w.nodes[p.id].name] = cluster.Peer{}
 	}
 	n.view.Nodes[n.name] = &cluster.Node{Config: n.config, Status: cluster.NodeStatus{FrozenAt: n.frozenAt}}
 	w.beginMind(n)
@@ -130,12 +134,29 @@ func (w *World) start(n *node) {
 	w.touch(n)
 }
 
+// configOf is the configuration of the cluster. In a large one a node only counts
+// those it hears of.
+func (w *World) configOf(n *node) cluster.Config {
+	c := cluster.Config{Nodes: w.site.names, Quorum: w.site.quorum}
+	if len(w.nodes) > full {
+		c.Nodes = []string{n.name}
+		for _, id := range n.near {
+			c.Nodes = append(c.Nodes, w.nodes[id].name)
+		}
+	}
+	for _, a := range w.site.arbitrators {
+		c.Arbitrators = append(c.Arbitrators, cluster.Arbitrator{Name: a.name, Weight: a.weight, Exclusive: a.exclusive})
+	}
+	return c
+}
+
 // stop ends the daemon. What it started goes on.
 func (w *World) stop(n *node) {
 	if !n.daemon {
 		return
 	}
 	n.daemon = false
+	n.leftAt = w.clock(n)
 	n.local, n.dirty, n.unsent, n.pending, n.stirred = nil, nil, nil, nil, false
 	for obj, m := range n.disk { // what had not begun never will
 		if m.process != nil && m.process.life == n.life && m.process.gen > m.jobs {
@@ -229,6 +250,9 @@ func (w *World) decide(n *node) {
 			n.dirty = nil
 			break
 		}
+		if n.own.due > 0 && w.now >= n.own.due {
+			n.stirred = true // nothing is decided before the node knows what time it is
+		}
 		if n.stirred {
 			n.stirred = false
 			w.mind(n)
@@ -252,7 +276,7 @@ func (w *World) decide(n *node) {
 // lookAt decides about an instance and applies the decision.
 func (w *World) lookAt(n *node, obj int) {
 	m := n.disk[obj]
-	if m == nil || m.absent && (m.process == nil) {
+	if m == nil || m.absent {
 		return
 	}
 	l := n.watch(obj)
@@ -272,15 +296,35 @@ func (w *World) lookAt(n *node, obj int) {
 func (w *World) worldOf(n *node, obj int) orchestrate.World {
 	m, l := n.disk[obj], n.watch(obj)
 	local := orchestrate.Local{
-		Evaluating: l.evaluating > 0, Job: l.job, Memory: l.memory, BootID: n.bootID(), LastBootID: m.boot,
+		Evaluating: l.evaluating > 0, Job: l.job, Memory: l.memory, BootID: n.bootID(), LastBootID: m.boot, LeftAt: n.leftAt,
 	}
 	if p := m.process; p != nil && (l.job == nil || l.job.State != orchestrate.JobRunning) {
 		local.Lock = string(p.action.Verb)
 	}
-	world := observe(n.view, n.name, m.config, w.clock(n), local)
-	w.factsOf(n, obj, &world)
-	return world
+	return orchestrate.Observe(n.view, n.name, w.objects[obj].path, orchestrate.Facts{
+		Now: w.clock(n), Local: local, Rejoin: n.view.Nodes[n.name].Monitor.State == orchestrate.StateRejoin,
+		NoQuorum: !n.own.quorum, Votes: n.own.tally, Fence: w.fencesOf(n, m),
+		Unacked: func(name string) bool { return w.unacked(n, obj, l, name) },
+	})
 }
+
+func (w *World) fencesOf(n *node, m *machine) map[string]orchestrate.FenceState {
+	if !m.config.Stonith || m.config.Topology == cluster.TopologyFlex {
+		return nil
+	}
+	return n.own.fences.Of(m.config.Path, m.config.StonithBestEffort)
+}
+
+// unacked reports whether a peer may not know the monitor of an instance.
+func (w *World) unacked(n *node, obj int, l *watched, name string) bool {
+	other := w.node(name)
+	if other == nil {
+		return false
+	}
+	p := n.peer(other.id)
+	return p != nil && (l.told > p.acked || slices.Contains(n.unsent, entryKey{partMonitor, obj}))
+}
+
 
 // apply makes a decision true.
 func (w *World) apply(n *node, obj int, l *watched, world orchestrate.World, d orchestrate.Decision) {

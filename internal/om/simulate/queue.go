@@ -3,6 +3,8 @@ package simulate
 import (
 	"container/heap"
 	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
 // kind is what happens.
@@ -19,11 +21,13 @@ const (
 	notice               // something that happened to an instance is seen
 	power                // the node is switched on
 	launch               // the daemon is started
-	act                  // the split action is due
+	ballot               // the arbitrators answer
+	fenced               // the command that fences peer ends
+	ack                  // peer has taken a message in
 )
 
 // outside reports whether an event is nothing that a paused node does or sees.
-func (k kind) outside() bool { return k == power || k == beat }
+func (k kind) outside() bool { return k == power || k == beat || k == fenced }
 
 // happening is an event. It holds no pointer into the world, so that a world can
 // be copied with its events.
@@ -36,6 +40,8 @@ type happening struct {
 	obj  int
 	gen  int // which one of its kind, for the events that get out of date
 	msg  *message
+
+	ballot *orchestrate.Ballot
 }
 
 // queue holds what is due, the earliest first.

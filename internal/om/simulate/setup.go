@@ -175,6 +175,9 @@ func (s *site) instanceConfig(o Object, node string, at time.Time) (*cluster.Ins
 		MonitorAction: settings.MonitorAction, PreMonitorAction: settings.PreMonitorAction,
 		Orchestrate: settings.Orchestrate, PlacementPolicy: settings.Placement, Topology: settings.Topology,
 		Priority: settings.Priority, Stonith: settings.Stonith, Scope: slices.Concat(settings.Nodes, settings.DRPNodes),
+		StonithBestEffort: settings.StonithBestEffort,
+		HardAffinity: settings.HardAffinity, HardAntiAffinity: settings.HardAntiAffinity,
+		SoftAffinity: settings.SoftAffinity, SoftAntiAffinity: settings.SoftAntiAffinity,
 		Drp:       slices.Contains(settings.DRPNodes, node),
 		Resources: map[string]cluster.ResourceConfig{}, UpdatedAt: at,
 	}

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -34,7 +33,8 @@ type Options struct {
 	Loss float64
 	// Decide replaces the deciders: a law is worth something when it catches a
 	// wrong one. Nil: the real ones.
-	Decide func(orchestrate.World) orchestrate.Decision
+	Decide     func(orchestrate.World) orchestrate.Decision
+	DecideNode func(orchestrate.NodeWorld) orchestrate.NodeDecision
 	// Trace is told what happens. Nil: nobody is.
 	Trace func(Line)
 	// LoseSight makes nodes lose sight of peers that are well, now and then: a
@@ -65,9 +65,12 @@ type World struct {
 	delays  map[pair]time.Duration
 	losses  map[pair]float64
 	votes   map[string]map[int]bool // arbitrators by the nodes that do not reach them
+	leases  map[string]orchestrate.Lease
 	goals   int                     // orchestrations accepted
 	inbox   []waiting               // for nodes that are paused
 	laws    laws
+
+	commands []command // of scripts
 	steps   int
 	sent    int
 	decided int
@@ -111,9 +114,13 @@ func New(s Setup, o Options) (*World, error) {
 	if o.Decide == nil {
 		o.Decide = orchestrate.Decide
 	}
+	if o.DecideNode == nil {
+		o.DecideNode = orchestrate.DecideNode
+	}
 	w := &World{
 		o: o, site: &site, random: *rand.NewPCG(o.Seed, 1), paths: map[object.Path]int{},
 		cuts: map[pair]uint32{}, delays: map[pair]time.Duration{}, losses: map[pair]float64{}, votes: map[string]map[int]bool{},
+		leases: map[string]orchestrate.Lease{}, commands: commands(),
 	}
 	for i, name := range site.names {
 		c, err := site.nodeConfig(s.Cluster, name)
@@ -129,9 +136,7 @@ func New(s Setup, o Options) (*World, error) {
 			return nil, err
 		}
 	}
-	if err := w.widen(); err != nil {
-		return nil, err
-	}
+	w.widen()
 	return w, nil
 }
 
@@ -163,7 +168,7 @@ func (w *World) install(obj int, o Object) error {
 }
 
 // widen finds who must hear of what.
-func (w *World) widen() error {
+func (w *World) widen() {
 	for _, d := range w.objects {
 		d.wide = slices.Clone(d.scope)
 	}
@@ -172,12 +177,8 @@ func (w *World) widen() error {
 			continue
 		}
 		c := w.nodes[d.scope[0]].disk[obj].config
-		for _, name := range slices.Concat(c.Parents, c.Children) {
-			p, err := related(name, d.path)
-			if err != nil {
-				return err
-			}
-			if to, ok := w.paths[p]; ok {
+		for _, r := range orchestrate.Relations(c, d.path) {
+			if to, ok := w.paths[r.Path]; ok {
 				w.objects[to].wide = append(w.objects[to].wide, d.scope...)
 				w.objects[to].dependents = append(w.objects[to].dependents, obj)
 			}
@@ -209,7 +210,6 @@ func (w *World) widen() error {
 			n.peers[k].id = j
 		}
 	}
-	return nil
 }
 
 // Now is how long the world has lasted.
@@ -274,8 +274,12 @@ func (w *World) happen(e happening) {
 		}
 	case launch:
 		w.launch(e)
-	case act:
-		w.splitAct(e)
+	case ballot:
+		w.answered(e)
+	case fenced:
+		w.fenceEnds(e)
+	case ack:
+		w.acked(e)
 	}
 }
 
@@ -346,13 +350,4 @@ func (w *World) node(name string) *node {
 		return w.nodes[i]
 	}
 	return nil
-}
-
-func related(name string, to object.Path) (object.Path, error) {
-	path, _, _ := strings.Cut(name, "@")
-	p, err := object.ParseRelative(path, to.Namespace)
-	if err != nil {
-		return p, fmt.Errorf("%s: relation %q: %w", to, name, err)
-	}
-	return p, nil
 }

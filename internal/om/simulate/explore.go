@@ -1,0 +1,383 @@
+package simulate
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
+)
+
+// Search tries every order of the events of a small world, breadth first: of
+// messages on different links, of the ends of actions, of faults and of what
+// operators ask for. Messages are faster than timers, and an action may take any
+// time. States that will do the same are tried once.
+type Search struct {
+	Setup   Setup
+	Options Options
+	// Faults are lines of a script that may happen at any moment, at most MaxFaults
+	// of them; Asks are what operators may do, at most MaxAsks times. Repairs may
+	// happen as often as they change something.
+	Faults, Asks, Repairs []string
+	MaxFaults, MaxAsks    int
+	MaxStates             int
+}
+
+// Found is a violation, and how to get to it.
+type Found struct {
+	Violation
+	Path []string
+}
+
+// String gives the violation and the way to it.
+func (f Found) String() string { return f.Violation.String() + "\n\t" + strings.Join(f.Path, "\n\t") }
+
+// Report is what a search gives.
+type Report struct {
+	States, Depth int
+	Complete      bool // no state was left out
+	Found         []Found
+}
+
+// state is a world to go on from.
+type state struct {
+	world        *World
+	faults, asks int
+	parent       *state
+	choice       string
+	depth        int
+}
+
+// lawUp is what a quiet world must be like.
+const lawUp = "a healed world converges"
+
+// Explore searches until every state was seen, or MaxStates were, or a law was
+// broken.
+func (s Search) Explore() (Report, error) {
+	s.Options.Trace = nil
+	w, err := New(s.Setup, s.Options)
+	if err != nil {
+		return Report{}, err
+	}
+	w.Boot()
+	w.Run(warmUp)
+	if v := w.Violations(); len(v) > 0 {
+		return Report{Found: []Found{{Violation: v[0]}}}, nil
+	}
+	r := Report{}
+	seen := map[[18]byte]bool{}
+	queue := []*state{{world: w}}
+	for len(queue) > 0 && len(r.Found) == 0 {
+		st := queue[0]
+		queue[0] = nil
+		queue = queue[1:]
+		r.Depth = st.depth
+		next, err := s.expand(st)
+		if err != nil {
+			return r, err
+		}
+		st.world = nil
+		for _, n := range next {
+			if v := n.world.Violations(); len(v) > 0 {
+				r.Found = append(r.Found, Found{v[0], n.path()})
+				break
+			}
+			key := n.key()
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			r.States++
+			if r.States >= s.MaxStates {
+				return r, nil
+			}
+			queue = append(queue, n)
+		}
+	}
+	r.Complete = len(r.Found) == 0
+	return r, nil
+}
+
+func (st *state) key() (key [18]byte) {
+	f := st.world.Fingerprint()
+	copy(key[:], f[:])
+	key[16], key[17] = byte(st.faults), byte(st.asks)
+	return key
+}
+
+func (st *state) path() []string {
+	var path []string
+	for s := st; s.parent != nil; s = s.parent {
+		path = append(path, s.choice)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// expand returns the states one choice away.
+func (s Search) expand(st *state) ([]*state, error) {
+	var next []*state
+	choices := st.world.choices()
+	for _, seq := range choices {
+		w := st.world.Clone()
+		label := w.choose(seq)
+		if label != "" {
+			next = append(next, &state{w, st.faults, st.asks, st, label, st.depth + 1})
+		}
+	}
+	if len(next) == 0 {
+		if v, bad := st.world.stuck(); bad {
+			st.world.laws.violations = append(st.world.laws.violations, v)
+			return []*state{st}, nil
+		}
+	}
+	before := st.world.Fingerprint()
+	try := func(lines []string, faults, asks int) error {
+		for _, line := range lines {
+			w := st.world.Clone()
+			do, err := w.parse(line)
+			if err != nil {
+				return err
+			}
+			w.now += time.Millisecond
+			if do() != nil {
+				continue // refused
+			}
+			w.settle()
+			w.eager()
+			if w.Fingerprint() != before {
+				next = append(next, &state{w, faults, asks, st, "> " + line, st.depth + 1})
+			}
+		}
+		return nil
+	}
+	if st.faults < s.MaxFaults {
+		if err := try(s.Faults, st.faults+1, st.asks); err != nil {
+			return nil, err
+		}
+	}
+	if st.asks < s.MaxAsks {
+		if err := try(s.Asks, st.faults, st.asks+1); err != nil {
+			return nil, err
+		}
+	}
+	return next, try(s.Repairs, st.faults, st.asks)
+}
+
+// spread is how far apart nodes may notice the same silence.
+const spread = 5 * time.Second
+
+// choices are the events that may be the next one.
+func (w *World) choices() []uint64 {
+	var now, later []happening
+	first := map[pair]happening{} // messages of a link arrive in order
+	for _, e := range w.events {
+		if w.stale(e) {
+			continue
+		}
+		switch e.kind {
+		case deliver, beat:
+			link := pair{e.peer, e.node}
+			if old, ok := first[link]; !ok || e.at < old.at || e.at == old.at && e.seq < old.seq {
+				first[link] = e
+			}
+		case jobEnd, fenced, ballot:
+			now = append(now, e)
+		default:
+			later = append(later, e)
+		}
+	}
+	for _, e := range first {
+		now = append(now, e)
+	}
+	if len(first) == 0 && len(later) > 0 {
+		earliest := slices.MinFunc(later, func(a, b happening) int { return int(a.at - b.at) })
+		if earliest.kind == wakeNode { // the looks of nodes are taken on the way
+			if i := slices.IndexFunc(later, func(e happening) bool { return e.kind != wakeNode }); i >= 0 {
+				later = slices.DeleteFunc(later, func(e happening) bool { return e.kind == wakeNode })
+				earliest = slices.MinFunc(later, func(a, b happening) int { return int(a.at - b.at) })
+			}
+		}
+		for _, e := range later {
+			if e.seq == earliest.seq || e.kind == silence && earliest.kind == silence && e.at <= earliest.at+spread {
+				now = append(now, e)
+			}
+		}
+	}
+	seqs := make([]uint64, 0, len(now))
+	for _, e := range now {
+		seqs = append(seqs, e.seq)
+	}
+	slices.Sort(seqs)
+	return seqs
+}
+
+// idleTime is how long nodes look at themselves before nothing is said to happen.
+const idleTime = 2 * time.Minute
+
+// choose makes an event the next one, and says which; "" when nothing comes of it.
+// The looks that nodes take at themselves every now and then are no events unless
+// something comes of them.
+func (w *World) choose(seq uint64) string {
+	i := slices.IndexFunc(w.events, func(e happening) bool { return e.seq == seq })
+	e := w.events[i]
+	switch e.kind {
+	case deliver, beat, jobEnd, fenced, ballot:
+	default:
+		before := w.fingerprint(false)
+		for until := w.now + idleTime; ; {
+			i := w.earliestTick()
+			if i < 0 || e.kind != wakeNode && w.events[i].at >= e.at {
+				break
+			}
+			tick, _ := heap.Remove(&w.events, i).(happening)
+			if tick.at > until {
+				return ""
+			}
+			w.happenNow(tick)
+			if w.fingerprint(false) != before {
+				return w.label(tick)
+			}
+		}
+		if e.kind == wakeNode || w.stale(e) {
+			return ""
+		}
+	}
+	w.remove(seq)
+	label := w.label(e)
+	w.happenNow(e)
+	return label
+}
+
+func (w *World) earliestTick() int {
+	best := -1
+	for i, e := range w.events {
+		if e.kind == wakeNode && !w.stale(e) && (best < 0 || e.at < w.events[best].at) {
+			best = i
+		}
+	}
+	return best
+}
+
+// remove takes an event out of the queue.
+func (w *World) remove(seq uint64) happening {
+	i := slices.IndexFunc(w.events, func(e happening) bool { return e.seq == seq })
+	e, _ := heap.Remove(&w.events, i).(happening)
+	return e
+}
+
+// happenNow makes an event happen out of turn.
+func (w *World) happenNow(e happening) {
+	if e.kind != deliver && e.kind != beat && e.kind != jobEnd && e.kind != fenced && e.kind != ballot {
+		w.now = max(w.now, e.at)
+	}
+	w.now += time.Millisecond // no two things happen at the same instant
+	w.happen(e)
+	w.settle()
+	w.eager()
+}
+
+// eager ends the evaluations: what they find does not depend on when they end,
+// as long as nothing else happens meanwhile.
+func (w *World) eager() {
+	for {
+		i := slices.IndexFunc(w.events, func(e happening) bool { return (e.kind == look || e.kind == ack) && !w.nodes[e.node].paused })
+		if i < 0 {
+			break
+		}
+		e, _ := heap.Remove(&w.events, i).(happening)
+		w.happen(e)
+		w.settle()
+	}
+	w.events = slices.DeleteFunc(w.events, w.stale)
+	heap.Init(&w.events)
+}
+
+func (w *World) label(e happening) string {
+	n := w.nodes[e.node].name
+	names := [...]string{"message", "beat", "silence", "timer", "timer of the node", "end", "evaluation", "notice", "power", "launch", "ballot", "end of the fence", "acknowledgement"}
+	switch e.kind {
+	case deliver, beat, silence:
+		text := fmt.Sprintf("%s from %s to %s", names[e.kind], w.nodes[e.peer].name, n)
+		if e.msg != nil {
+			for _, x := range e.msg.entries {
+				if m := x.instance.Monitor; x.part == partMonitor && m != nil {
+					text += fmt.Sprintf(" (%s %s %s)", w.objects[x.obj].path, m.State, m.GlobalExpect)
+				}
+			}
+		}
+		return text
+	case wake, look, notice:
+		return fmt.Sprintf("%s of %s on %s", names[e.kind], w.objects[e.obj].path, n)
+	case jobEnd:
+		return fmt.Sprintf("end of %s of %s on %s", w.nodes[e.node].disk[e.obj].process.action, w.objects[e.obj].path, n)
+	}
+	return names[e.kind] + " on " + n
+}
+
+// stuck looks at a world in which nothing is going to happen any more: when every
+// node is well, ha objects must be up as often as they are to be.
+func (w *World) stuck() (Violation, bool) {
+	if len(w.cuts) > 0 {
+		for _, mask := range w.cuts {
+			if mask != 0 {
+				return Violation{}, false
+			}
+		}
+	}
+	for _, n := range w.nodes {
+		if !n.daemon || n.paused || !n.frozenAt.IsZero() {
+			return Violation{}, false
+		}
+	}
+	for obj, d := range w.objects {
+		if text, bad := w.amiss(obj, d); bad {
+			return Violation{w.now, lawUp, d.path.String() + ": " + text}, true
+		}
+	}
+	return Violation{}, false
+}
+
+// amiss tells what is wrong with an object that should be at rest.
+func (w *World) amiss(obj int, d *definition) (string, bool) {
+	up, free := 0, 0
+	var c *cluster.InstanceConfig
+	for _, id := range d.scope {
+		n := w.nodes[id]
+		m := n.disk[obj]
+		if m.absent {
+			continue
+		}
+		c = m.config
+		mon := n.view.Objects[d.path].Instances[n.name].Monitor
+		if mon == nil {
+			return n.name + " has no monitor", true
+		}
+		if mon.OrchestrationID != "" {
+			if orchestrate.IsActing(mon.State) {
+				return "", false // something hangs on purpose
+			}
+			return fmt.Sprintf("%s still pursues %s, in state %s", n.name, mon.GlobalExpect, mon.State), true
+		}
+		if m.active() {
+			up++
+		}
+		if m.frozenAt.IsZero() && m.stoppedAt.IsZero() && !orchestrate.IsFailure(mon.State) && m.provisioned != cluster.ProvisionedFalse {
+			free++
+		}
+	}
+	if c == nil || c.Orchestrate != cluster.OrchestrateHA || c.Disabled || len(w.laws.stopped[obj]) > 0 {
+		return "", false
+	}
+	wanted := 1
+	if c.Flex != nil {
+		wanted = c.Flex.Target
+	}
+	if up < min(wanted, free) {
+		return fmt.Sprintf("up %d times, wanted %d, and %d nodes could", up, wanted, free), true
+	}
+	return "", false
+}

@@ -92,7 +92,14 @@ func (l Lease) Release(now time.Time, node string) Lease {
 }
 
 // Free reports whether nobody has the vote.
-func (l Lease) Free(now time.Time) bool { return len(l.live(now).Expires) == 0 }
+func (l Lease) Free(now time.Time) bool {
+	for _, at := range l.Expires {
+		if now.Before(at) {
+			return false
+		}
+	}
+	return true
+}
 
 // live is the lease without what has run out.
 func (l Lease) live(now time.Time) Lease {
@@ -143,3 +150,6 @@ func sorted(names []string) []string {
 	slices.Sort(names)
 	return names
 }
+
+// Holders are the nodes that have the vote.
+func (l Lease) Holders(now time.Time) []string { return l.live(now).holders() }

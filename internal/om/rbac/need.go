@@ -23,12 +23,13 @@ const (
 	NeedSquatter        // squatter: writes the configurations of namespaces
 	NeedJoin            // join, or root: adds a node, and reads what it needs
 	NeedLeave           // leave, or root: removes a node
+	NeedHeartbeat       // heartbeat, or root: uses the relay, and asks for votes
 )
 
 var needWords = [...]string{
 	"undeclared", "public", "any user", "any role", "guest in the namespace", "operator in the namespace",
 	"admin in the namespace", "root", "root socket", "the root socket or a password", "a refresh token",
-	"admin in the namespace, squatter for the configuration of a namespace", "squatter", "join", "leave",
+	"admin in the namespace, squatter for the configuration of a namespace", "squatter", "join", "leave", "heartbeat",
 }
 
 // String says the need in words, as the API document prints it.
@@ -41,7 +42,7 @@ func (n Need) String() string {
 
 // Needs lists the declared needs.
 func Needs() []Need {
-	return []Need{Public, Known, AnyRole, NeedGuest, NeedOperator, NeedAdmin, NeedRoot, ThroughSocket, NeedCredential, NeedRefresh, NeedWriter, NeedSquatter, NeedJoin, NeedLeave}
+	return []Need{Public, Known, AnyRole, NeedGuest, NeedOperator, NeedAdmin, NeedRoot, ThroughSocket, NeedCredential, NeedRefresh, NeedWriter, NeedSquatter, NeedJoin, NeedLeave, NeedHeartbeat}
 }
 
 // Caller is who calls, as far as rights are concerned.
@@ -85,6 +86,8 @@ func (c Caller) Allows(n Need, namespace string) bool {
 		return c.Known && c.Grants.Has(Join)
 	case NeedLeave:
 		return c.Known && c.Grants.Has(Leave)
+	case NeedHeartbeat:
+		return c.Known && c.Grants.Has(Heartbeat)
 	case Undeclared:
 	}
 	return false
@@ -144,6 +147,8 @@ func (n Need) Refusal(namespace string) string {
 		return "need one of [join root] grant"
 	case NeedLeave:
 		return "need one of [leave root] grant"
+	case NeedHeartbeat:
+		return "need one of [heartbeat root] grant"
 	case NeedRoot:
 		return "needs the root grant"
 	case Undeclared, Public, Known, AnyRole:

@@ -46,6 +46,8 @@ func ask[In, Out any](ctx context.Context, c *client.Client, what string, op api
 	switch {
 	case isAnswer && refused.Status == http.StatusUnauthorized:
 		err = problem(http.StatusBadGateway, "%s does not believe the token: is it of its cluster, not expired, and are the clocks right?", what)
+	case isAnswer && refused.Status < http.StatusInternalServerError && strings.HasPrefix(refused.Detail, what+" "):
+		err = problem(refused.Status, "%s", refused.Detail)
 	case isAnswer && refused.Status < http.StatusInternalServerError:
 		err = problem(refused.Status, "%s refuses: %s", what, refused.Detail)
 	case isAnswer:

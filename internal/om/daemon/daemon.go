@@ -32,6 +32,8 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/discover"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/evaluate"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat/unicast"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/hook"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
@@ -155,6 +157,14 @@ func Run(ctx context.Context, o Options) (err error) {
 		State: states, Bus: events, Discover: discovery, Peers: peers{states}, Log: control.Logger("membership"), Addresses: addresses,
 		Compat: compat, Drain: drainWith(drains), Running: running(runs), Restart: ending.Restart, Ready: discovery.Ready(),
 	})
+	hub := unicast.NewHub()
+	heartbeats := heartbeat.New(heartbeat.Options{
+		Node: o.Host.Hostname, State: states, Bus: events, Log: control.Logger("heartbeat"), Ready: discovery.Ready(), Compat: compat,
+		Settings: beats{configs, o.Host.Hostname, o.Log, &standing.Conditions{}}.read,
+		Drivers: map[string]heartbeat.Maker{
+			"unicast": unicast.New(unicast.Options{Hub: hub, Shared: listenerPort(states), Dial: unicast.Dial, Listen: unicast.Listen(certificates.For)}),
+		},
+	})
 	hooks := hook.New(hook.Options{Store: configs, Bus: events, Runner: o.Host.Runner, Env: inherited(o.Environ), Log: o.Log})
 	admitted := newAccess(configs, o.Log)
 	server := httpd.New(httpd.Options{
@@ -163,6 +173,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
 		Nodes: drains, Members: members, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
+		Heartbeats: hub.Serve,
 	})
 	listeners.server = server
 	accounts := &userSocket{path: o.Host.Paths.UserSocket(), runner: o.Host.Runner, server: server, state: states, bus: events, log: o.Log}
@@ -181,6 +192,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"load", self.measure},
 		{"drain", drains.run},
 		{"membership", members.Run},
+		{"heartbeats", heartbeats.Run},
 		{"settings", followMaxParallel(events, runs)},
 		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain, &standing.Conditions{}}.run},
 		{"lock", process.watch},

@@ -24,6 +24,9 @@ func (l *Log) Head() uint64 { return l.gen }
 // Len counts the keys.
 func (l *Log) Len() int { return len(l.keys) }
 
+// Of is the generation of the last change of a key.
+func (l *Log) Of(key string) uint64 { return l.keys[key] }
+
 // Touch records that what a key says changed, or is gone.
 func (l *Log) Touch(key string) {
 	if l.keys == nil {

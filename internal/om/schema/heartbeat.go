@@ -54,7 +54,7 @@ func (s *HeartbeatSettings) unicast(k *keyword.Table) {
 	k.String(&s.Addr, "addr", "The address a node listens on, and its peers send to.").Check(keyword.Host).Scopable().
 		DefaultText("All addresses to listen, that of the node name to send.").Eg("192.0.2.1")
 	k.String(&s.Intf, "intf", "The network interface the beats leave by.").Check(keyword.Interface).Scopable().DefaultText("The one the routes tell.").Eg("eth0")
-	k.Int(&s.Port, "port", "The port a node listens on.").Between(1, maxPort).Scopable().Default("1215")
+	k.Int(&s.Port, "port", "The port a node listens on. That of its listener is shared with the API.").Between(1, maxPort).Scopable().DefaultText("The port of the listener.")
 	k.List(&s.Nodes, "nodes", "The nodes that use this heartbeat.").Check(keyword.Each(keyword.Host)).Scopable().DefaultText("All the nodes of the cluster.")
 }
 

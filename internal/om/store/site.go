@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -196,28 +197,39 @@ func (s *Store) decodeSite(section string, keywords func(*keyword.Table)) error 
 	return keyword.Decode(ev, section, t, s.Context())
 }
 
-// Heartbeats returns the settings of the hb sections, in the order written.
-func (s *Store) Heartbeats() ([]schema.HeartbeatSettings, error) {
-	doc, err := s.merged()
+// Heartbeats returns the settings of the hb sections as a node reads them, in the
+// order written; "" is this one. What node.conf of another one says is not known. A
+// section that cannot be read is left out, and the error says why.
+func (s *Store) Heartbeats(asNode string) ([]schema.HeartbeatSettings, error) {
+	doc, err := s.siteAs(asNode)
 	if err != nil {
 		return nil, err
 	}
 	var all []schema.HeartbeatSettings
+	var errs []error
 	for _, section := range doc.Sections() {
 		if !strings.HasPrefix(section, "hb#") {
 			continue
 		}
-		driver, err := s.Schema(object.Path{}).Driver(doc, section)
+		h, err := s.heartbeat(doc, section, asNode)
 		if err != nil {
-			return nil, err
-		}
-		h := schema.HeartbeatSettings{Name: section}
-		if err := s.decodeSite(section, func(k *keyword.Table) { h.KeywordsOf(strings.TrimPrefix(driver, "hb."), k) }); err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		all = append(all, h)
 	}
-	return all, nil
+	return all, errors.Join(errs...)
+}
+
+func (s *Store) heartbeat(doc *config.Document, section, asNode string) (h schema.HeartbeatSettings, err error) {
+	driver, err := s.Schema(object.Path{}).Driver(doc, section)
+	if err != nil {
+		return h, err
+	}
+	h.Name = section
+	t := &keyword.Table{}
+	h.KeywordsOf(strings.TrimPrefix(driver, "hb."), t)
+	return h, keyword.Decode(s.evaluator(object.Path{}, doc, asNode), section, t, s.Context())
 }
 
 // Arbitrators returns the settings of the arbitrator sections, in the order written.
@@ -256,6 +268,18 @@ func (s *Store) Stonith(node string) ([]string, error) {
 		return nil, err
 	}
 	return settings.Command, nil
+}
+
+// siteAs returns the configuration a node lives by, as far as it is known here.
+func (s *Store) siteAs(node string) (*config.Document, error) {
+	if node == "" || node == s.host.Hostname {
+		return s.merged()
+	}
+	f, err := s.loadOrEmpty(object.Cluster())
+	if err != nil {
+		return nil, err
+	}
+	return f.Doc, nil
 }
 
 // ClusterSecret returns what the keys of the cluster are derived from; empty

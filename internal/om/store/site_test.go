@@ -123,11 +123,11 @@ func TestHeartbeats(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	got, err := s.Heartbeats()
+	got, err := s.Heartbeats("")
 
 	want := []schema.HeartbeatSettings{
 		{Name: "hb#2", Type: "multicast", Interval: 5 * time.Second, Timeout: 20 * time.Second, Addr: "224.3.29.71", Port: 10000},
-		{Name: "hb#1", Type: "unicast", Interval: 5 * time.Second, Timeout: 15 * time.Second, Port: 1215},
+		{Name: "hb#1", Type: "unicast", Interval: 5 * time.Second, Timeout: 15 * time.Second},
 		{Name: "hb#d", Type: "disk", Interval: 5 * time.Second, Timeout: 15 * time.Second, Dev: "/dev/x", MaxSlots: 1024},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -45,11 +45,11 @@ type Options struct {
 }
 
 const (
-	coalesce = 5 * time.Millisecond   // changes that come together are told together
-	ackDelay = 100 * time.Millisecond // a peer that told something hears that it is known
-	watchGap = time.Second            // how often silence is looked at, at least
-	pauseMin = time.Second            // this process stood still when it looks later than that
-	hasty    = time.Second            // refusals that come within are those of a peer that is gone
+	coalesce = 5 * time.Millisecond  // changes that come together are told together
+	ackDelay = 20 * time.Millisecond // a peer that told something hears that it is known
+	watchGap = time.Second           // how often silence is looked at, at least
+	pauseMin = time.Second           // this process stood still when it looks later than that
+	hasty    = time.Second           // refusals that come within are those of a peer that is gone
 	refusals = 3
 
 	pieceMax = 256 << 10 // bytes of entries in a message

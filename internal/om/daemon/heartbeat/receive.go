@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/heartbeat"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
 // receive takes a frame that came on a stream.
@@ -92,8 +93,18 @@ func (m *Manager) setPeer(node string, p cluster.Peer) {
 	if p.Same(*m.peers[node]) {
 		return
 	}
+	flips := p.Beating != m.peers[node].Beating
 	*m.peers[node] = p
 	m.o.State.SetPeer(node, p)
+	if flips {
+		var hears []string
+		for _, n := range slices.Sorted(maps.Keys(m.peers)) {
+			if m.beating(n) {
+				hears = append(hears, n)
+			}
+		}
+		m.o.State.EditNodeStatus(m.o.Node, func(v *cluster.NodeStatus) { v.Hears = hears })
+	}
 	m.wakeWatch()
 }
 
@@ -328,6 +339,15 @@ func (m *Manager) status() cluster.Heartbeat {
 		}
 	}
 	return v
+}
+
+// Acked tells whether a peer knows what the monitor of the local instance of an
+// object does now.
+func (m *Manager) Acked(node string, p object.Path) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, acked := m.exchange.Gens()
+	return acked[node] >= m.o.State.MonitorGen(p)
 }
 
 // Gens are the generations up to which each node is known here, this one included.

@@ -24,6 +24,10 @@ const (
 	closeTimeout  = 5 * time.Second  // for requests in progress to end when the daemon does
 )
 
+// ProtocolHeartbeat is the name by which TLS clients ask for heartbeats rather than
+// for the API.
+const ProtocolHeartbeat = "holdfast-hb/1"
+
 // ListenSocket makes the unix socket at path, in a directory only its owner enters.
 func ListenSocket(path string) (net.Listener, error) {
 	dir := filepath.Dir(path)
@@ -56,7 +60,7 @@ func ListenCertificates(ctx context.Context, addr string, port int, certificate 
 		return nil, fmt.Errorf("listen on port %d, listener.port of the cluster configuration: %w", port, err)
 	}
 	return tls.NewListener(l, &tls.Config{
-		MinVersion: tls.VersionTLS13, GetCertificate: certificate, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion: tls.VersionTLS13, GetCertificate: certificate, NextProtos: []string{"h2", "http/1.1", ProtocolHeartbeat},
 		ClientAuth: tls.RequestClientCert, // who holds one is recognised by it, see package auth
 	}), nil
 }
@@ -76,6 +80,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		ErrorLog:    slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ConnContext: withPeer,
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
+			ProtocolHeartbeat: func(_ *http.Server, c *tls.Conn, _ http.Handler) { s.serveHeartbeats(requests, c) },
+		},
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, l := range listeners {
@@ -97,4 +104,15 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		return nil
 	})
 	return g.Wait()
+}
+
+// serveHeartbeats gives a connection of a peer to the heartbeats, until ctx ends.
+func (s *Server) serveHeartbeats(ctx context.Context, c *tls.Conn) {
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // which ends the reading
+	defer stop()
+	if s.o.Heartbeats == nil || c.SetDeadline(time.Time{}) != nil {
+		_ = c.Close() // nobody listens
+		return
+	}
+	s.o.Heartbeats(c)
 }

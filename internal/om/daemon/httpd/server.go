@@ -14,6 +14,7 @@ import (
 	"crypto/x509"
 	"hash/maphash"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"syscall"
@@ -125,7 +126,12 @@ type Options struct {
 	Nodes     NodeActions
 	Listeners Listeners
 	Members   Members
+	Votes     Votes
 	Control   *logs.Control
+
+	// Heartbeats reads what a peer sends on a connection, until it closes; nil:
+	// nothing.
+	Heartbeats func(net.Conn)
 
 	Peers Peers          // nil: this node is alone
 	Roots *x509.CertPool // the authorities of the certificates of the peers

@@ -120,6 +120,14 @@ func (s *State) Head() uint64 {
 	return s.told.log.Head()
 }
 
+// MonitorGen is the generation of the last change of what the monitor of the local
+// instance of an object does.
+func (s *State) MonitorGen(p object.Path) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told.log.Of(keyOf(p, keyMonitor))
+}
+
 // Known says that every node which listens knows this one up to a generation: what
 // was gone by then needs not be told any more, nor what happened.
 func (s *State) Known(gen uint64) {

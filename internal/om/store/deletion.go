@@ -17,8 +17,11 @@ import (
 // Deletion says that an object was deleted from the whole cluster. A configuration
 // that is gone without one was removed by hand.
 type Deletion struct {
-	Checksum string    `json:"checksum"` // of the configuration that was deleted
-	At       time.Time `json:"at"`
+	At time.Time `json:"at"`
+	// Checksum and ModTime are those of the configuration that was deleted. Another one
+	// is that of an object made again.
+	Checksum string    `json:"checksum"`
+	ModTime  time.Time `json:"mtime"`
 }
 
 func (s *Store) deletionFile(p object.Path) string {
@@ -32,14 +35,15 @@ func (s *Store) DeleteEverywhere(ctx context.Context, p object.Path) error {
 	return s.delete(ctx, p, func() error {
 		current, err := s.current(p)
 		if err != nil || current == nil {
-			return s.sayDeleted(p, "") // be it unreadable
+			return s.sayDeleted(p, Deletion{}) // be it unreadable
 		}
-		return s.sayDeleted(p, current.checksum)
+		return s.sayDeleted(p, Deletion{Checksum: current.checksum, ModTime: current.info.ModTime()})
 	})
 }
 
-func (s *Store) sayDeleted(p object.Path, checksum string) error {
-	data, err := json.Marshal(Deletion{Checksum: checksum, At: time.Now().Round(0)})
+func (s *Store) sayDeleted(p object.Path, d Deletion) error {
+	d.At = time.Now().Round(0)
+	data, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
@@ -67,7 +69,7 @@ func (s *Store) Install(ctx context.Context, p object.Path, in Incoming) (done I
 		}
 		data = doc.Bytes()
 	}
-	if _, err := s.check(p, doc, former); err != nil {
+	if err := s.admit(p, doc, former); err != nil {
 		return Installed{}, err
 	}
 	if in.Archive && current != nil {
@@ -89,6 +91,19 @@ func (s *Store) Install(ctx context.Context, p object.Path, in Incoming) (done I
 		return Installed{}, fmt.Errorf("write the configuration of %s: %w", name(p), err)
 	}
 	return done, nil
+}
+
+// admit refuses what is not valid here. Who wrote it was let name nodes that left the
+// cluster, where they were named before.
+func (s *Store) admit(p object.Path, doc, former *config.Document) error {
+	if !isSite(p) {
+		former = doc
+	}
+	alerts := slices.DeleteFunc(s.validate(p, doc, former), func(a keyword.Alert) bool { return a.Level != keyword.LevelError })
+	if len(alerts) > 0 {
+		return &InvalidError{Path: p, Alerts: alerts}
+	}
+	return nil
 }
 
 // unchanged reads a configuration, and refuses another one than that of a checksum.

@@ -9,6 +9,8 @@ func All() []Endpoint {
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
 		PostClusterEnroll, PostClusterEvict, PostClusterJoin, GetClusterJoin, PostClusterLeave, PostDaemonJoin, PostDaemonLeave,
 
+		GetArbitratorVote, PostArbitratorVote,
+
 		GetNodeCapabilities, GetNodeSystemDisk, GetNodeSystemGroup, GetNodeSystemHardware, GetNodeSystemIPAddress, GetNodeSystemPackage,
 		GetNodeSystemProperty, GetNodeSystemSANInitiator, GetNodeSystemSANPath, GetNodeSystemUser, GetNodeSystemCheck,
 		PostNodeActionPushAsset, PostNodeActionPushDisk, PostNodeActionPushPkg, PostNodeActionScanCapabilities, PostNodeActionSysreport, PostNodeActionChecks,
@@ -26,7 +28,7 @@ func All() []Endpoint {
 		GetObjects, GetObjectPaths, GetObject, GetObjectResourceInfo, GetObjectSchedule,
 		GetObjectConfig, PatchObjectConfig, GetObjectConfigFile, PostObjectConfigFile, PutObjectConfigFile, GetObjectConfigKeywords, GetObjectConfigAlerts,
 		GetObjectData, PatchObjectData, GetObjectDataKey, PostObjectDataKey, PutObjectDataKey, DeleteObjectDataKey, GetObjectDataKeys,
-		PostObjectActionStart, PostObjectActionStop, PostObjectActionRestart, PostObjectActionFreeze, PostObjectActionUnfreeze,
+		PostObjectActionStart, PostObjectActionSwitch, PostObjectActionGiveback, PostObjectActionStop, PostObjectActionRestart, PostObjectActionFreeze, PostObjectActionUnfreeze,
 		PostObjectActionProvision, PostObjectActionUnprovision, PostObjectActionPurge, PostObjectActionDelete, PostObjectActionAbort,
 		PostSvcDisable, PostSvcEnable,
 

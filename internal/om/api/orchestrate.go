@@ -19,9 +19,54 @@ type ObjectRestart struct {
 	Body *RestartOptions `required:"false"`
 }
 
+// StartOptions are the options of a start.
+type StartOptions struct {
+	_     struct{} `additionalProperties:"false"`
+	Force bool     `json:"force,omitempty" doc:"Start it even where hard_affinity and hard_anti_affinity forbid it."`
+}
+
+// ObjectStart starts an object.
+type ObjectStart struct {
+	ObjectName
+	Body *StartOptions `required:"false"`
+}
+
 // PostObjectActionStart starts an object.
-var PostObjectActionStart = orchestration("Start", "start", rbac.NeedOperator,
-	"Start the object where its placement policy says. The flag left by a stop is cleared, a freeze is left as it is.")
+var PostObjectActionStart = Operation[ObjectStart, OrchestrationQueued]{
+	ID: "PostObjectActionStart", Method: "POST", Path: OrchestrationPath + "start", Tag: "object action",
+	Need: rbac.NeedOperator, Errors: orchestrationErrors(),
+	Doc: "Start the object where its placement policy says. The flag left by a stop is cleared, a freeze is left as it is." + orchestrationDoc,
+	Example: func() (ObjectStart, OrchestrationQueued) {
+		return ObjectStart{ObjectName: exampleName(), Body: &StartOptions{}}, exampleQueued()
+	},
+}
+
+// SwitchOptions say where to move an object.
+type SwitchOptions struct {
+	_           struct{} `additionalProperties:"false"`
+	Destination []string `json:"destination" doc:"The nodes to run it on: the first that can for a failover object, all of them for a flex one. Empty: the next one of the placement policy." example:"[\"node2\"]"`
+	Live        bool     `json:"live,omitempty" doc:"Move it without stopping it. Refused until a driver can."`
+}
+
+// ObjectSwitch moves an object.
+type ObjectSwitch struct {
+	ObjectName
+	Body SwitchOptions
+}
+
+// PostObjectActionSwitch moves an object to other nodes.
+var PostObjectActionSwitch = Operation[ObjectSwitch, OrchestrationQueued]{
+	ID: "PostObjectActionSwitch", Method: "POST", Path: OrchestrationPath + "switch", Tag: "object action",
+	Need: rbac.NeedOperator, Errors: orchestrationErrors(),
+	Doc: "Stop the object where it runs, then start it on the destination. A stop that fails keeps from the start. Freezes are left as they are." + orchestrationDoc,
+	Example: func() (ObjectSwitch, OrchestrationQueued) {
+		return ObjectSwitch{ObjectName: exampleName(), Body: SwitchOptions{Destination: []string{"node2"}}}, exampleQueued()
+	},
+}
+
+// PostObjectActionGiveback moves an object back to where its placement policy says.
+var PostObjectActionGiveback = orchestration("Giveback", "giveback", rbac.NeedOperator,
+	"Stop the object where it should not run, then start it where its placement policy says. Nodes and instances that are frozen are passed over.")
 
 // PostObjectActionStop stops an object.
 var PostObjectActionStop = orchestration("Stop", "stop", rbac.NeedOperator,
@@ -57,7 +102,7 @@ var PostObjectActionAbort = orchestration("Abort", "abort", rbac.NeedOperator,
 
 // PostObjectActionRestart restarts an object.
 var PostObjectActionRestart = Operation[ObjectRestart, OrchestrationQueued]{
-	ID: "PostObjectActionRestart", Method: "POST", Path: orchestrationPath + "restart", Tag: "object action",
+	ID: "PostObjectActionRestart", Method: "POST", Path: OrchestrationPath + "restart", Tag: "object action",
 	Need: rbac.NeedOperator, Errors: orchestrationErrors(),
 	Doc: "Stop then start each running instance of the object, one node after the other." + orchestrationDoc,
 	Example: func() (ObjectRestart, OrchestrationQueued) {
@@ -66,15 +111,17 @@ var PostObjectActionRestart = Operation[ObjectRestart, OrchestrationQueued]{
 }
 
 const (
-	orchestrationPath = "/api/object/path/{namespace}/{kind}/{name}/action/"
-	orchestrationDoc  = " Answers at once with the id of the orchestration, which any node can be asked about. Refused with 409 while another orchestration of the object is in progress."
+	// OrchestrationPath begins the paths of the actions on objects. A node without an
+	// instance of the object passes them on to one that has.
+	OrchestrationPath = "/api/object/path/{namespace}/{kind}/{name}/action/"
+	orchestrationDoc = " Answers at once with the id of the orchestration, which any node can be asked about. Refused with 409 while another orchestration of the object is in progress."
 )
 
 func orchestrationErrors() []int { return []int{404, 408, 409} }
 
 func orchestration(id, verb string, need rbac.Need, doc string) Operation[ObjectName, OrchestrationQueued] {
 	return Operation[ObjectName, OrchestrationQueued]{
-		ID: "PostObjectAction" + id, Method: "POST", Path: orchestrationPath + verb, Tag: "object action",
+		ID: "PostObjectAction" + id, Method: "POST", Path: OrchestrationPath + verb, Tag: "object action",
 		Need: need, Doc: doc + orchestrationDoc, Errors: orchestrationErrors(),
 		Example: func() (ObjectName, OrchestrationQueued) { return exampleName(), exampleQueued() },
 	}

@@ -312,10 +312,20 @@ func (r *running) status(t *testing.T, p object.Path) cluster.Status {
 // orchestrate gives a goal and waits for its end.
 func (r *running) orchestrate(t *testing.T, op api.Operation[api.ObjectName, api.OrchestrationQueued], p object.Path) {
 	t.Helper()
-	id := do(t, r.Client, op, api.Named(p)).OrchestrationID
+	r.ended(t, op.ID, p, do(t, r.Client, op, api.Named(p)).OrchestrationID)
+}
+
+func (r *running) started(t *testing.T, p object.Path) {
+	t.Helper()
+	op := api.PostObjectActionStart
+	r.ended(t, op.ID, p, do(t, r.Client, op, api.ObjectStart{ObjectName: api.Named(p)}).OrchestrationID)
+}
+
+func (r *running) ended(t *testing.T, what string, p object.Path, id string) {
+	t.Helper()
 	o := do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "2m"})
 	if o.State != api.StateSucceeded {
-		t.Fatalf("%s of %s: %+v", op.ID, p, o)
+		t.Fatalf("%s of %s: %+v", what, p, o)
 	}
 }
 
@@ -413,7 +423,7 @@ func TestAServiceIsStartedStoppedAndDeleted(t *testing.T) {
 	p := r.create(t)
 
 	began := time.Now()
-	r.orchestrate(t, api.PostObjectActionStart, p)
+	r.started(t, p)
 	t.Logf("start took %s", time.Since(began))
 	if got := r.status(t, p); got != cluster.Up {
 		t.Errorf("after start: %s", got)
@@ -436,7 +446,7 @@ func TestTheEndOfAProcessIsNoticedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := start(t, newRoot(t))
 	p := r.create(t)
-	r.orchestrate(t, api.PostObjectActionStart, p)
+	r.started(t, p)
 	i := do(t, r.Client, api.GetInstance, api.InstanceOf("", p))
 	pid, ok := i.Data.Status.Resources["app#1"].Info["pid"].(float64)
 	if !ok {
@@ -470,7 +480,7 @@ func TestServicesSurviveTheDaemonAndEndWithAShutdown(t *testing.T) {
 	root := newRoot(t)
 	r := start(t, root)
 	p := r.create(t)
-	r.orchestrate(t, api.PostObjectActionStart, p)
+	r.started(t, p)
 	do(t, r.Client, api.PostDaemonStop, api.NodeName{})
 	r.ended(t)
 	if err := r.stop(); err != nil {
@@ -494,7 +504,7 @@ func TestAShutdownStopsWhatItCan(t *testing.T) {
 	root := newRoot(t)
 	r := start(t, root)
 	p := r.create(t)
-	r.orchestrate(t, api.PostObjectActionStart, p)
+	r.started(t, p)
 	configure(t, root, "broken.conf", "[app#1]\ntype = nosuch\n")
 	eventually(t, func() bool {
 		i, err := client.Do(t.Context(), r.Client, api.GetInstance, api.InstanceOf("", svc("broken")))

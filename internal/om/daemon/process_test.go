@@ -89,7 +89,7 @@ func TestAKilledDaemonIsFollowedByAnother(t *testing.T) {
 	first := spawn(t, root)
 	r := &running{Client: first.Client}
 	p := r.create(t)
-	r.orchestrate(t, api.PostObjectActionStart, p)
+	r.started(t, p)
 
 	first.signal(t, syscall.SIGKILL)
 	_ = first.wait(t)

@@ -33,7 +33,9 @@ type Watcher interface {
 // Action is an orchestrated action.
 type Action struct {
 	Name  string
-	Force bool // restart: the standby resources too
+	Force bool // restart: the standby resources too; start: whatever the affinities say
+	To    []string
+	Live  bool
 }
 
 // Orchestrated returns the orchestrated actions.
@@ -76,6 +78,19 @@ func actions() []declared {
 			long: "Ask the cluster to stop the object, and flag it stopped on purpose so that the daemon leaves it down until a start is asked for.",
 		},
 		{name: "restart", runs: true, short: "Stop then start the object"},
+		{
+			name: "switch", runs: true, short: "Move the object to another node",
+			long: "Stop the object where it runs, then start it on the node that is named, or on the next one of its placement policy. " +
+				"A stop that fails keeps from the start: the object stays where it is. The flag left by a stop is cleared; freezes are left as they are, and do not keep from it.",
+		},
+		{
+			name: "takeover", runs: true, short: "Move the object to this node",
+			long: "Stop the object where it runs, then start it on this node: a switch whose destination is the node the command is run on.",
+		},
+		{
+			name: "giveback", runs: true, short: "Move the object back to where its placement says",
+			long: "Stop the object where it should not run, then start it where its placement policy says. Nodes and instances that are frozen are passed over.",
+		},
 		{name: "freeze", short: "Forbid the daemon to act on the object by itself"},
 		{name: "unfreeze", also: []string{"thaw"}, short: "Let the daemon act on the object by itself"},
 		{name: "provision", aliases: []string{"prov"}, runs: true, short: "Make what the configuration describes, and start it"},
@@ -115,6 +130,17 @@ func (o *orchestrated) Flags(f *pflag.FlagSet) {
 	o.waiting.flags(f)
 	if o.action.Name == "restart" {
 		f.BoolVar(&o.action.Force, "force", false, "restart the standby resources too")
+	}
+	if o.action.Name == "start" {
+		f.BoolVar(&o.action.Force, "force", false, "start it even where its affinities forbid it")
+	}
+	if o.action.Name == "switch" {
+		f.StringSliceVar(&o.action.To, "to", nil, "the nodes to run it on: the first that can, all of them for a flex object")
+		f.StringSliceVar(&o.action.To, "node", nil, "")
+		f.Lookup("node").Hidden = true
+	}
+	if o.action.Name == "switch" || o.action.Name == "takeover" {
+		f.BoolVar(&o.action.Live, "live", false, "move it without stopping it, when its resources can")
 	}
 	if o.instance != nil {
 		o.instance.bind(f)

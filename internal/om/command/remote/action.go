@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
@@ -17,6 +18,15 @@ func (b *Backend) Orchestrate(ctx context.Context, p object.Path, a cmdobject.Ac
 	switch a.Name {
 	case "clear":
 		return "", b.clear(ctx, p)
+	case "start":
+		in := api.ObjectStart{ObjectName: api.Named(p)}
+		if a.Force {
+			in.Body = &api.StartOptions{Force: true}
+		}
+		queued, err := do(ctx, b, api.PostObjectActionStart, in)
+		return queued.OrchestrationID, err
+	case "switch", "takeover":
+		return b.move(ctx, p, a)
 	case "restart":
 		queued, err := do(ctx, b, api.PostObjectActionRestart, api.ObjectRestart{ObjectName: api.Named(p), Body: &api.RestartOptions{Force: a.Force}})
 		return queued.OrchestrationID, err
@@ -31,12 +41,37 @@ func (b *Backend) Orchestrate(ctx context.Context, p object.Path, a cmdobject.Ac
 
 func orchestration(name string) (api.Operation[api.ObjectName, api.OrchestrationQueued], bool) {
 	op, ok := map[string]api.Operation[api.ObjectName, api.OrchestrationQueued]{
-		"start": api.PostObjectActionStart, "stop": api.PostObjectActionStop,
+		"stop": api.PostObjectActionStop, "giveback": api.PostObjectActionGiveback,
 		"freeze": api.PostObjectActionFreeze, "unfreeze": api.PostObjectActionUnfreeze,
 		"provision": api.PostObjectActionProvision, "unprovision": api.PostObjectActionUnprovision,
 		"purge": api.PostObjectActionPurge, "delete": api.PostObjectActionDelete, "abort": api.PostObjectActionAbort,
 	}[name]
 	return op, ok
+}
+
+// move places an object on the nodes that were named, in that order; on the node
+// of the daemon that is asked for a takeover.
+func (b *Backend) move(ctx context.Context, p object.Path, a cmdobject.Action) (string, error) {
+	in := api.ObjectSwitch{ObjectName: api.Named(p), Body: api.SwitchOptions{Live: a.Live, Destination: []string{}}}
+	if a.Name == "takeover" {
+		status, err := b.ClusterStatus(ctx, p.FQN())
+		if err != nil {
+			return "", err
+		}
+		in.Body.Destination = []string{status.Daemon.Nodename}
+	}
+	for _, name := range a.To {
+		names := []string{name}
+		if strings.ContainsAny(name, "*?[=!") {
+			var err error
+			if names, err = b.ExpandNodes(ctx, name); err != nil {
+				return "", err
+			}
+		}
+		in.Body.Destination = append(in.Body.Destination, names...)
+	}
+	queued, err := do(ctx, b, api.PostObjectActionSwitch, in)
+	return queued.OrchestrationID, err
 }
 
 // clear clears every instance: the failure is held by the monitor of each node.

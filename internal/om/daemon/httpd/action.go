@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
@@ -40,6 +44,48 @@ func (s *Server) orchestrate(ctx context.Context, n api.ObjectName, g monitor.Go
 	}
 	id, err := s.o.Monitor.Orchestrate(ctx, p, g)
 	return api.OrchestrationQueued{OrchestrationID: id}, err
+}
+
+func (s *Server) postObjectActionStart(ctx context.Context, in *api.ObjectStart) (api.OrchestrationQueued, error) {
+	g := monitor.Goal{Expect: "started"}
+	if in.Body != nil && in.Body.Force {
+		g.Options = map[string]any{"force": true}
+	}
+	return s.orchestrate(ctx, in.ObjectName, g)
+}
+
+func (s *Server) postObjectActionSwitch(ctx context.Context, in *api.ObjectSwitch) (api.OrchestrationQueued, error) {
+	g := monitor.Goal{Expect: "placed@", Options: map[string]any{"destination": in.Body.Destination}}
+	if in.Body.Live {
+		g.Options["live"] = true
+	}
+	return s.orchestrate(ctx, in.ObjectName, g)
+}
+
+// elsewhere is a node to pass an action on an object on to: one that is heard and has
+// an instance, when this one has none. Empty: it is to be done here.
+func (s *Server) elsewhere(c huma.Context, d api.Description) string {
+	if !strings.HasPrefix(d.Path, api.OrchestrationPath) || c.Header(proxiedHeader) != "" {
+		return ""
+	}
+	p, err := path(api.ObjectName{Namespace: c.Param("namespace"), Kind: c.Param("kind"), Name: c.Param("name")})
+	if err != nil {
+		return ""
+	}
+	view := s.o.State.View()
+	o := view.Objects[p]
+	if o == nil || s.o.Store.Exists(p) {
+		return ""
+	}
+	if _, ok := o.Instances[s.o.Node]; ok {
+		return ""
+	}
+	for _, node := range slices.Sorted(maps.Keys(o.Instances)) {
+		if n := view.Nodes[node]; n != nil && n.Monitor.State != "" {
+			return node
+		}
+	}
+	return ""
 }
 
 func (s *Server) postObjectActionRestart(ctx context.Context, in *api.ObjectRestart) (api.OrchestrationQueued, error) {

@@ -74,7 +74,7 @@ func TestAnObjectWrittenBehindTheDaemonIsFound(t *testing.T) {
 		t.Fatal("the daemon knows already")
 	}
 
-	do(t, f.local(t), api.PostObjectActionStart, api.Named(p))
+	do(t, f.local(t), api.PostObjectActionStart, api.ObjectStart{ObjectName: api.Named(p)})
 
 	if diff := cmp.Diff([]string{"started svc1"}, f.deeds.all()); diff != "" {
 		t.Error(diff)
@@ -204,7 +204,7 @@ func TestGoals(t *testing.T) {
 	c := f.local(t)
 	svc1 := api.Named(f.create(t, "svc1", app))
 	for _, op := range []api.Operation[api.ObjectName, api.OrchestrationQueued]{
-		api.PostObjectActionStart, api.PostObjectActionStop, api.PostObjectActionFreeze, api.PostObjectActionUnfreeze,
+		api.PostObjectActionGiveback, api.PostObjectActionStop, api.PostObjectActionFreeze, api.PostObjectActionUnfreeze,
 		api.PostObjectActionProvision, api.PostObjectActionUnprovision, api.PostObjectActionPurge, api.PostObjectActionDelete, api.PostObjectActionAbort,
 	} {
 		if got := do(t, c, op, svc1).OrchestrationID; got != knownID {
@@ -214,9 +214,13 @@ func TestGoals(t *testing.T) {
 	}
 	do(t, c, api.PostObjectActionRestart, api.ObjectRestart{ObjectName: svc1})
 	do(t, c, api.PostObjectActionRestart, api.ObjectRestart{ObjectName: svc1, Body: &api.RestartOptions{Force: true}})
+	do(t, c, api.PostObjectActionStart, api.ObjectStart{ObjectName: svc1})
+	do(t, c, api.PostObjectActionStart, api.ObjectStart{ObjectName: svc1, Body: &api.StartOptions{Force: true}})
+	do(t, c, api.PostObjectActionSwitch, api.ObjectSwitch{ObjectName: svc1, Body: api.SwitchOptions{Destination: []string{"n2", "n1"}}})
 	want := []string{
-		"started svc1", "stopped svc1", "frozen svc1", "unfrozen svc1", "provisioned svc1", "unprovisioned svc1", "purged svc1",
+		"placed svc1", "stopped svc1", "frozen svc1", "unfrozen svc1", "provisioned svc1", "unprovisioned svc1", "purged svc1",
 		"deleted svc1", "abort svc1", "restarted svc1", "restarted svc1 force",
+		"started svc1", "started svc1 force", "placed@ svc1 n2 n1",
 	}
 	if diff := cmp.Diff(want, f.deeds.all()); diff != "" {
 		t.Error(diff)

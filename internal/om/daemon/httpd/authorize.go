@@ -195,6 +195,10 @@ func (s *Server) authorize(c huma.Context, next func(huma.Context)) {
 		s.proxy.pass(c, node)
 		return
 	}
+	if node := s.elsewhere(c, d); node != "" {
+		s.proxy.pass(c, node)
+		return
+	}
 	next(c)
 }
 

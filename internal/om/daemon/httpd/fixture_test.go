@@ -1,6 +1,7 @@
 package httpd_test
 
 import (
+	"strings"
 	"context"
 	"crypto/x509"
 	"log/slog"
@@ -299,6 +300,9 @@ func (o objectives) Orchestrate(_ context.Context, p object.Path, g monitor.Goal
 	deed := g.Expect + " " + p.String()
 	if g.Options["force"] == true {
 		deed += " force"
+	}
+	if to, ok := g.Options["destination"].([]string); ok {
+		deed += " " + strings.Join(to, " ")
 	}
 	o.deeds.add(deed)
 	return knownID, nil

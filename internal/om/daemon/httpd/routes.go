@@ -18,6 +18,7 @@ func (s *Server) routes() {
 	handle(s, api.PutClusterConfigFile, s.putClusterConfigFile)
 	handle(s, api.GetClusterConfigKeywords, s.getClusterConfigKeywords)
 	s.members()
+	s.arbitrator()
 	s.freeze(api.PostClusterActionFreeze, api.PostPeerActionFreeze, "freeze")
 	s.freeze(api.PostClusterActionUnfreeze, api.PostPeerActionUnfreeze, "unfreeze")
 
@@ -86,7 +87,9 @@ func (s *Server) routes() {
 	handle(s, api.DeleteObjectDataKey, s.deleteObjectDataKey)
 	handle(s, api.GetObjectDataKeys, s.getObjectDataKeys)
 
-	s.goal(api.PostObjectActionStart, "started")
+	handle(s, api.PostObjectActionStart, s.postObjectActionStart)
+	handle(s, api.PostObjectActionSwitch, s.postObjectActionSwitch)
+	s.goal(api.PostObjectActionGiveback, "placed")
 	s.goal(api.PostObjectActionStop, "stopped")
 	s.goal(api.PostObjectActionFreeze, "frozen")
 	s.goal(api.PostObjectActionUnfreeze, "unfrozen")

@@ -83,9 +83,9 @@ type Options struct {
 	Evaluate Evaluator
 	Discover Discoverer
 	Flags    Flags
-	Locks    Locks           // nil: there are none
-	Power    Power           // nil: monitor actions never take the node down
-	Fencer   Fencer          // nil: no node is fenced
+	Locks    Locks  // nil: there are none
+	Power    Power  // nil: monitor actions never take the node down
+	Fencer   Fencer // nil: no node is fenced
 	// Fences tells of the lost nodes that may still run an instance of an object, and
 	// how far their fencing is; nil: there are none.
 	Fences func(p object.Path) map[string]orchestrate.FenceState
@@ -95,10 +95,10 @@ type Options struct {
 	// instance; nil: it has.
 	Acked func(peer string, p object.Path) bool
 	// LeftAt is when a former daemon was last alive, zero when that is not known.
-	LeftAt time.Time
-	Ready    <-chan struct{} // closed once the disk was read; nil: it was
-	BootID   string          // of the running kernel; empty: boots are not followed
-	History  string          // file that keeps the orchestrations; empty: they are kept in memory only
+	LeftAt  time.Time
+	Ready   <-chan struct{} // closed once the disk was read; nil: it was
+	BootID  string          // of the running kernel; empty: boots are not followed
+	History string          // file that keeps the orchestrations; empty: they are kept in memory only
 }
 
 // Monitor watches over the local instances. Its methods are safe for concurrent use.

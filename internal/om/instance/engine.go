@@ -58,7 +58,8 @@ type Engine struct {
 	Terminal host.Terminal
 	TTY      bool
 
-	told sync.Map // paths whose status could not be kept, which was said
+	hanging sync.Map // since when, of what may hang
+	told    sync.Map // paths whose status could not be kept, which was said
 }
 
 func (e *Engine) log() *slog.Logger {

@@ -31,7 +31,9 @@ type loaded struct {
 	resources []*member // in start order
 	subsets   map[string]schema.SubsetSettings
 
-	configuring sync.Mutex // guards ev, which serves one goroutine
+	configuring sync.Mutex // guards ev, which serves one goroutine, and what follows
+	looked      bool       // a reference to what runs was met while a resource was configured
+	looking     []string   // the resources whose devices are being looked up
 }
 
 // member is a resource of a loaded object.
@@ -40,6 +42,9 @@ type member struct {
 
 	env resource.Env
 	err error // why it could not be configured
+	// moving tells that the configuration refers to what runs, as a device: it is
+	// evaluated again each time.
+	moving bool
 }
 
 // load reads the configuration and configures the resources. A resource that
@@ -66,6 +71,7 @@ func (e *Engine) loadFrom(s *store.Store, p object.Path, r Request) (*loaded, er
 		return nil, err
 	}
 	l := &loaded{engine: e, store: s, path: p, file: file, settings: settings, ev: ev, flags: e.flags(p), groups: e.grouping(p, settings)}
+	l.lookUpDevices()
 	if !l.here() {
 		return nil, &NotFoundError{Path: p, Node: e.Host.Hostname}
 	}
@@ -165,7 +171,7 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 		Scheduled:  r.Origin == OriginScheduler,
 	}
 	m.env.Installation = l.installation(rid)
-	m.env.Renew, m.env.Head = l.engine.Renew, l.head
+	m.env.Renew, m.env.Head, m.env.Apart = l.engine.Renew, l.head, l.engine.apart
 	m.env.Terminal, m.env.TTY = l.engine.Terminal, l.engine.TTY
 	if strings.ContainsAny(index, "/\x00") || index == "." || index == ".." {
 		m.err = fmt.Errorf("%s: the index %q of a resource may not hold a slash", rid, index)
@@ -190,6 +196,8 @@ func (l *loaded) member(rid, group, index string, base []string, r Request) *mem
 func (l *loaded) configure(m *member) {
 	m.Common = resource.Common{}
 	m.Driver = m.Spec.New(m.env)
+	l.looked = false
+	defer func() { m.moving = l.looked }()
 	m.err = keyword.Decode(l.ev, m.RID, resource.Table(&m.Common, m.Driver), l.store.Context())
 	if group := l.groups.of(m.RID, m.Common.Subset); m.Spec.Processes && group != m.env.Cgroup {
 		m.env.Cgroup = group
@@ -201,7 +209,7 @@ func (l *loaded) configure(m *member) {
 func (l *loaded) ready(m *member) error {
 	l.configuring.Lock()
 	defer l.configuring.Unlock()
-	if errors.Is(m.err, config.ErrPostponed) {
+	if m.moving || errors.Is(m.err, config.ErrPostponed) {
 		l.configure(m)
 	}
 	return m.err

@@ -642,8 +642,8 @@ func TestProvision(t *testing.T) {
 		if diff := cmp.Diff([]string{"provision fs#1", "start fs#1"}, f.fake.history()); diff != "" {
 			t.Error(diff)
 		}
-		if s := f.status(); s.Provisioned != cluster.ProvisionedMixed {
-			t.Errorf("provisioned %s", s.Provisioned)
+		if s := f.status(); s.Provisioned != cluster.ProvisionedTrue {
+			t.Errorf("what the leader makes for it: provisioned %s", s.Provisioned)
 		}
 		f.run(instance.Provision, leader)
 		f.fake.history()

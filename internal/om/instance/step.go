@@ -204,8 +204,9 @@ func (x *execution) make(ctx context.Context, m *member, p resource.Provisioner)
 	if follower, ok := m.Driver.(resource.FollowerProvisioner); ok && !x.request.Leader {
 		do = follower.ProvisionFollower
 	} else if m.Common.Shared && !x.request.Leader {
+		// The leader makes it for this node too.
 		m.env.Infof("shared: left to the leader")
-		return false, nil
+		return false, x.flags.setProvisioned(m.RID, true)
 	}
 	if err := x.require(ctx, m, "provision", m.Common.ProvisionRequires); err != nil {
 		return false, err
@@ -262,7 +263,7 @@ func (x *execution) unprovision(ctx context.Context, m *member) error {
 		return nil
 	case m.Common.Shared && !x.request.Leader:
 		m.env.Infof("shared: left to the leader")
-		return nil
+		return x.flags.setProvisioned(m.RID, false)
 	}
 	if err := x.require(ctx, m, "unprovision", m.Common.UnprovisionRequires); err != nil {
 		return err

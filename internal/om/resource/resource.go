@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -92,6 +93,11 @@ type (
 	Remainer interface {
 		Remains(ctx context.Context) (string, error)
 	}
+	// DeviceExposer has block devices, which other resources refer to as
+	// {disk#1.exposed_devs}. It lists none while it is down.
+	DeviceExposer interface {
+		Devices() ([]string, error)
+	}
 	// Sorter orders resources of one set: lower keys start first.
 	Sorter interface{ SortKey() string }
 )
@@ -114,6 +120,9 @@ type Env struct {
 	Installation Installation
 	// Renew renews the certificate of a sec, and says what it did. Nil: it cannot.
 	Renew func(ctx context.Context, r Renewal) (string, error)
+	// Apart runs what may hang, as a look at a filesystem: see [Env.Beside]. Nil: there
+	// is nobody who remembers what hangs.
+	Apart func(ctx context.Context, what string, limit time.Duration, f func() error) error
 	// Head is the directory of another resource of the object.
 	Head    func(rid string) (string, error)
 	Session string // id of the action in progress
@@ -126,6 +135,15 @@ type Env struct {
 	// Scheduled tells that the scheduler of the daemon asked for the action: it has
 	// marked the run.
 	Scheduled bool
+}
+
+// Beside runs f, and gives up on it after a while: it may then still go on. While it
+// does, the next of the same kind of the resource is an error at once.
+func (e Env) Beside(ctx context.Context, what string, limit time.Duration, f func() error) error {
+	if e.Apart == nil {
+		return f()
+	}
+	return e.Apart(ctx, e.Path.FQN()+" "+e.RID+" "+what, limit, f)
 }
 
 // Infof logs, for people, what is done to the resource.

@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/holdfast-ops/holdfast/internal/om/driver/app"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/container"
+	"github.com/holdfast-ops/holdfast/internal/om/driver/disk"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/fs"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/ip"
 	"github.com/holdfast-ops/holdfast/internal/om/driver/task"
@@ -14,8 +15,13 @@ import (
 func Registry() *resource.Registry {
 	return resource.NewRegistry(
 		ip.Host,
+		disk.Loop,
+		fs.Bind,
 		fs.Directory,
+		fs.Ext4,
 		fs.Flag,
+		fs.Tmpfs,
+		fs.XFS,
 		app.Forking,
 		app.Simple,
 		container.Docker,

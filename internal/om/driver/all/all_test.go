@@ -29,7 +29,7 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	slices.Sort(ids)
-	if diff := cmp.Diff([]string{"app.forking", "app.simple", "container.docker", "container.oci", "container.podman", "fs.directory", "fs.flag", "ip.host", "task.acme", "task.host"}, ids); diff != "" {
+	if diff := cmp.Diff([]string{"app.forking", "app.simple", "container.docker", "container.oci", "container.podman", "disk.loop", "fs.bind", "fs.directory", "fs.ext4", "fs.flag", "fs.tmpfs", "fs.xfs", "ip.host", "task.acme", "task.host"}, ids); diff != "" {
 		t.Error(diff)
 	}
 }

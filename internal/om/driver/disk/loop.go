@@ -1,0 +1,200 @@
+// Package disk has the drivers of block devices.
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ops/holdfast/internal/linux/loop"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/keyword"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/resource"
+)
+
+// Loop is the driver of block devices made of files.
+var Loop = resource.Spec{
+	Group: "disk",
+	Name:  "loop",
+	Doc: "A block device made of a file. A provision makes the file, a start binds a free loop device to it, which other resources refer to as {disk#1.exposed_devs[0]}, " +
+		"a stop unbinds it, an unprovision removes the file.",
+	Kinds: []object.Kind{object.KindSvc, object.KindVol},
+	New:   func(e resource.Env) resource.Driver { return &loopDisk{env: e} },
+}
+
+type loopDisk struct {
+	env  resource.Env
+	file string
+	size int64
+}
+
+// Keywords implements [resource.Driver].
+func (d *loopDisk) Keywords(k *keyword.Table) {
+	k.String(&d.file, "file", "The file the device is made of, as an absolute name. Its directory must exist.").Required().Check(keyword.File).Scopable().Eg("/srv/{fqdn}/disk.img")
+	k.Size(&d.size, "size", "The size of the file that a provision makes. The file takes no space before something is written to it.").Provisioning().Scopable().Eg("100m")
+}
+
+// Devices implements [resource.DeviceExposer].
+func (d *loopDisk) Devices() ([]string, error) { return loop.Find(d.file) }
+
+// Status implements [resource.Driver].
+func (d *loopDisk) Status(context.Context) resource.State {
+	s := resource.State{Status: cluster.Down, Label: d.file}
+	remark := func(level, message string) {
+		s.Log = append(s.Log, cluster.ResourceLogEntry{Level: level, Message: message})
+	}
+	devices, err := loop.Find(d.file)
+	switch {
+	case err != nil:
+		s.Status = cluster.Warn
+		remark("error", err.Error())
+	case len(devices) > 1:
+		s.Status = cluster.Up
+		remark("warn", strings.Join(devices, ", ")+" are all made of the file: what is written by one is not seen by the others")
+	case len(devices) == 1:
+		s.Status = cluster.Up
+	}
+	if len(devices) > 0 {
+		s.Label = fmt.Sprintf("%s on %s", d.file, devices[0])
+	}
+	return s
+}
+
+// Start implements [resource.Starter].
+func (d *loopDisk) Start(context.Context) error {
+	info, err := os.Lstat(d.file)
+	if errors.Is(err, os.ErrNotExist) && d.size > 0 && inMemory(filepath.Dir(d.file)) {
+		// What is in memory did not survive the last reboot of the node.
+		if err := d.make(); err != nil {
+			return err
+		}
+		info, err = os.Lstat(d.file)
+	}
+	if err == nil {
+		err = d.isRegular(info)
+	}
+	if err != nil {
+		return err
+	}
+	device, err := loop.Attach(d.file)
+	if err != nil {
+		return err
+	}
+	d.env.Infof("%s is %s", device, d.file)
+	return nil
+}
+
+func inMemory(dir string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && st.Type == unix.TMPFS_MAGIC
+}
+
+// isRegular refuses what is not a file. A link is none: what it leads to may change.
+func (d *loopDisk) isRegular(info iofs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: set file to one, or to a name that is not taken", d.file)
+	}
+	return nil
+}
+
+// Stop implements [resource.Stopper].
+func (d *loopDisk) Stop(ctx context.Context) error {
+	devices, err := loop.Find(d.file)
+	if err != nil {
+		return err
+	}
+	for _, device := range devices {
+		d.env.Infof("detach %s from %s", device, d.file)
+		if err := loop.Detach(ctx, device, d.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Provisioned implements [resource.Provisioneder].
+func (d *loopDisk) Provisioned(context.Context) (cluster.Provisioned, error) {
+	info, err := os.Lstat(d.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return cluster.ProvisionedFalse, nil
+	}
+	if err == nil {
+		err = d.isRegular(info)
+	}
+	if err != nil {
+		return cluster.ProvisionedUndef, err
+	}
+	return cluster.ProvisionedTrue, nil
+}
+
+// Provision implements [resource.Provisioner]. A file that is there is taken as it is.
+func (d *loopDisk) Provision(context.Context) error {
+	info, err := os.Lstat(d.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return d.make()
+	}
+	if err == nil {
+		err = d.isRegular(info)
+	}
+	if err != nil {
+		return err
+	}
+	if info.Size() < d.size {
+		return fmt.Errorf("%s is there, of %d bytes, which is less than the size of %d: remove it, or set another file", d.file, info.Size(), d.size)
+	}
+	d.env.Infof("%s is there: it is taken as it is", d.file)
+	return nil
+}
+
+func (d *loopDisk) make() (err error) {
+	if d.size <= 0 {
+		return fmt.Errorf("%s does not exist, and size is not set: set it, as 100m", d.file)
+	}
+	if info, err := os.Stat(filepath.Dir(d.file)); err != nil {
+		return fmt.Errorf("the directory of the file: %w: make it, or mount what holds it", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", filepath.Dir(d.file))
+	}
+	d.env.Infof("make %s of %d bytes", d.file, d.size)
+	f, err := os.OpenFile(d.file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(f.Truncate(d.size), f.Sync(), f.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(d.file))
+	}
+	return err
+}
+
+// Unprovision implements [resource.Unprovisioner].
+func (d *loopDisk) Unprovision(context.Context) error {
+	info, err := os.Lstat(d.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = d.isRegular(info)
+	}
+	if err != nil {
+		return fmt.Errorf("not removed: %w", err)
+	}
+	d.env.Infof("remove %s", d.file)
+	return os.Remove(d.file)
+}
+
+var (
+	_ resource.DeviceExposer = (*loopDisk)(nil)
+	_ resource.Starter       = (*loopDisk)(nil)
+	_ resource.Stopper       = (*loopDisk)(nil)
+	_ resource.Provisioner   = (*loopDisk)(nil)
+	_ resource.Provisioneder = (*loopDisk)(nil)
+	_ resource.Unprovisioner = (*loopDisk)(nil)
+)

@@ -7,8 +7,7 @@ import "github.com/holdfast-ops/holdfast/internal/om/cluster"
 // left from a former boot.
 func (d *decider) boot() bool {
 	memory := &d.d.Memory
-	if memory.Booted || d.Local.BootID == "" || d.Local.LastBootID == d.Local.BootID ||
-		!d.Path.Kind.Runs() || d.nodeBusy() != "" {
+	if !d.bootDue() || d.nodeBusy() != "" {
 		return false
 	}
 	memory.Booted = true
@@ -22,6 +21,11 @@ func (d *decider) boot() bool {
 	memory.Autostart = d.Config.Orchestrate == cluster.OrchestrateStart
 	d.act(Action{Verb: Boot})
 	return true
+}
+
+// bootDue reports whether this boot of the node was not dealt with yet.
+func (d *decider) bootDue() bool {
+	return !d.d.Memory.Booted && d.Local.BootID != "" && d.Local.LastBootID != d.Local.BootID && d.Path.Kind.Runs()
 }
 
 // recordBoot notes the boot the boot action was run for.

@@ -78,8 +78,8 @@ func (d *decider) heardEnd() {
 			// It was given other goals since, while it was not heard from here.
 			e = &cluster.OrchestrationEnd{State: GivenUp, Reason: "node " + name + " has given it up since"}
 		}
-		if e == nil {
-			continue
+		if e == nil || e.State != GivenUp && !m.OrchestrationIsDone {
+			continue // it ended without this node, which has its part to do nevertheless
 		}
 		d.because("ended", "node %s saw the end of %s", name, m.GlobalExpect)
 		if IsWaiting(d.state()) {
@@ -160,8 +160,14 @@ func (d *decider) verdict(why string) (how, reason string) {
 		if name == d.Self {
 			p = &m
 		}
-		if p != nil && p.OrchestrationID == m.OrchestrationID && p.OrchestrationFailure != "" {
+		switch {
+		case p == nil:
+		case p.OrchestrationID == m.OrchestrationID && p.OrchestrationFailure != "":
 			failures = append(failures, name+": "+p.OrchestrationFailure)
+		default:
+			if e := ended(p.Ended, m.OrchestrationID); e != nil && e.State == Failed {
+				failures = append(failures, e.Reason)
+			}
 		}
 	}
 	switch m.GlobalExpect {

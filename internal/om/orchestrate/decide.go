@@ -81,6 +81,7 @@ func (d *decider) observe() {
 	}
 	d.followPeers()
 	d.adopt()
+	d.learn()
 }
 
 // rest leaves the states a new goal does not start from.
@@ -255,6 +256,10 @@ func (d *decider) nodeBusy() string {
 func (d *decider) settle() {
 	if d.me.Status == nil {
 		d.because("no-status", "the status is not known yet")
+		return
+	}
+	if why := d.nodeBusy(); why != "" && d.bootDue() {
+		d.because("node-busy", "the node is %s, the boot action is run after", why)
 		return
 	}
 	if d.boot() {

@@ -105,9 +105,9 @@ type Affinity struct {
 
 // Node is a node in the scope of the object, and its instance as last told.
 type Node struct {
-	State   string // of the node monitor; empty when the node is not heard
-	Frozen  bool
-	Drp     bool // it is for disasters, the daemon starts nothing there by itself
+	State  string // of the node monitor; empty when the node is not heard
+	Frozen bool
+	Drp    bool // it is for disasters, the daemon starts nothing there by itself
 	// Heard: the node was heard since our start, at least once. Stale: it was, and
 	// is not any more. Both false: nothing is known of it.
 	Heard, Stale bool
@@ -121,10 +121,10 @@ type Node struct {
 	// Preserved: the node said that its daemon ends on purpose, and that its
 	// instances go on; nobody takes them over.
 	Preserved bool
-	Load15M float64
-	Score   uint64
-	Status  *cluster.InstanceStatus
-	Monitor *cluster.InstanceMonitor
+	Load15M   float64
+	Score     uint64
+	Status    *cluster.InstanceStatus
+	Monitor   *cluster.InstanceMonitor
 }
 
 // Local is what only the local daemon knows.
@@ -169,6 +169,14 @@ type Memory struct {
 	// Lost are the peers that are not heard, or whose flags were not looked at since
 	// they are heard again, and since when. Nil before the first decision.
 	Lost map[string]time.Time
+	// Missed is what was asked of the others while this node was not heard.
+	Missed Missed
+}
+
+// Missed are the flags that goals set or lifted, that this node was not told of.
+type Missed struct {
+	Hold, Freeze, Unfreeze bool
+	Lift                   time.Time // when the flag of a stop was lifted
 }
 
 // Eviction is a monitor action under way.

@@ -15,6 +15,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -87,9 +88,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	drivers := all.Registry()
 	configs := store.New(o.Host, drivers.Sections)
 	data := datastore.New(configs)
-	identity, err := setup.Run(ctx, setup.Options{
-		Node: o.Host.Hostname, Store: configs, Data: data, Log: o.Log, Now: began, Addresses: addresses(),
-	})
+	making := setup.Options{Node: o.Host.Hostname, Store: configs, Data: data, Log: o.Log, Now: began, Addresses: addresses()}
+	identity, err := setup.Run(ctx, making)
 	if err != nil {
 		return err
 	}
@@ -137,9 +137,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer cancel()
 	ending := &ending{cancel: cancel, node: self, state: states, executor: runs, log: o.Log}
 	drains := newDrainer(self, runs, ending, o.Log)
+	sign := func() (tls.Certificate, error) { return setup.Sign(making) }
 	certificates := presented.New(presented.Options{
 		Objects: stored.Objects{Store: configs, Node: o.Host.Hostname}, Bus: events, Log: o.Log,
-		Own: setup.Certificate(), First: identity.Certificate,
+		Own: setup.Certificate(), First: identity.Certificate, Sign: sign,
 	})
 	listeners := &listeners{
 		socket: o.Host.Paths.Socket(), cert: certificates.For, state: states, bus: events, log: control.Logger("listener"),
@@ -154,7 +155,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	members := membership.New(membership.Options{
 		Host: o.Host, Store: configs, Data: data, Sections: drivers.Sections, Tokens: tokens, Authority: identity.Authority,
-		State: states, Bus: events, Discover: discovery, Peers: peers{states}, Log: control.Logger("membership"), Addresses: addresses,
+		State: states, Bus: events, Discover: discovery, Peers: peers{states}, Log: control.Logger("membership"), Addresses: addresses, Sign: sign,
 		Compat: compat, Drain: drainWith(drains), Running: running(runs), Restart: ending.Restart, Ready: discovery.Ready(),
 	})
 	hub := unicast.NewHub()

@@ -93,7 +93,7 @@ func givenUp(ctx context.Context, b *remote.Backend, kind string, opened chan<- 
 	q := api.EventQuery{NodeName: api.NodeName{Node: api.Localhost}, Filter: []string{kind}}
 	for e, err := range b.EventsFrom(ctx, q, func() { opened <- struct{}{} }) {
 		if err != nil {
-			return nil //nolint:nilerr // the daemon restarts
+			return nil // the daemon restarts
 		}
 		var said struct {
 			Reason string `json:"reason"`

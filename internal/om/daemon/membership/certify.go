@@ -16,9 +16,31 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
-// The nodes share one certificate: it must name each of them, or the others would
-// not recognise it. One that does not is made again, which only the certificate
-// that the agent made itself can be.
+// The nodes share one certificate. When the agent made it, it is made again to name a
+// node that joins; else the node makes one of its own, for who asks for it by its
+// name, which takes the private key of the authority.
+
+// sign returns the certificate of this node alone, if one can be made.
+func (m *Manager) sign() (*x509.Certificate, error) {
+	if m.o.Sign == nil {
+		return nil, errors.New("no certificate is made here")
+	}
+	c, err := m.o.Sign()
+	return c.Leaf, err
+}
+
+// isCalled refuses a name that no certificate of this node is for.
+func (m *Manager) isCalled(host string) error {
+	leaf, err := m.leaf()
+	if err != nil {
+		return err
+	}
+	err = leaf.VerifyHostname(bracketed(host))
+	if alone, signing := m.sign(); err != nil && signing == nil {
+		return alone.VerifyHostname(bracketed(host))
+	}
+	return err
+}
 
 func (m *Manager) leaf() (*x509.Certificate, error) {
 	pair, err := m.pair(setup.Certificate())
@@ -36,6 +58,9 @@ func (m *Manager) certifies(node string) error {
 	}
 	if leaf.VerifyHostname(node) == nil {
 		return nil
+	}
+	if _, err := m.sign(); err == nil {
+		return nil // it will make one of its own
 	}
 	refuse := func(why error) error {
 		return problem(http.StatusConflict, "%s does not name %s, and cannot be made again here: %v: have it made with that name among its alt_names, then try again",
@@ -66,6 +91,13 @@ func (m *Manager) name(ctx context.Context, in api.Candidate) error {
 	if err := m.certifies(in.Node); err != nil {
 		return err
 	}
+	settings, err := m.o.Store.Object(setup.Certificate())
+	if err != nil {
+		return err
+	}
+	if settings.Certificate.CA != setup.Authority().String() {
+		return nil // made elsewhere
+	}
 	leaf, err := m.leaf()
 	if err != nil {
 		return err
@@ -81,13 +113,6 @@ func (m *Manager) name(ctx context.Context, in api.Candidate) error {
 	}
 	if len(missing) == 0 {
 		return nil
-	}
-	settings, err := m.o.Store.Object(setup.Certificate())
-	if err != nil {
-		return err
-	}
-	if settings.Certificate.CA != setup.Authority().String() {
-		return nil // it names the node, which is what matters
 	}
 	change := config.Change{}
 	for _, name := range missing {

@@ -24,7 +24,7 @@ import (
 
 // Evict orders another node to leave the cluster.
 func (m *Manager) Evict(ctx context.Context, who auth.Principal, in api.EvictOrder) error {
-	if _, err := limit("timeout", in.Timeout); err != nil {
+	if _, err := limit(in.Timeout); err != nil {
 		return err
 	}
 	if _, err := parseCredential(in.Credential); err != nil {
@@ -114,11 +114,10 @@ func busy(i cluster.Instance) string {
 	if i.Status == nil {
 		return "not known yet"
 	}
-	switch i.Status.Avail {
-	case cluster.Down, cluster.NotApplicable, cluster.StandbyDown:
-		return ""
+	if avail := i.Status.Avail; avail != cluster.Down && avail != cluster.NotApplicable && avail != cluster.StandbyDown {
+		return avail.String()
 	}
-	return i.Status.Avail.String()
+	return ""
 }
 
 // credential is a user to create.

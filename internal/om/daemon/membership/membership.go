@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -77,7 +78,8 @@ type Options struct {
 	Discover  Discoverer
 	Peers     Peers
 	Log       *slog.Logger
-	Addresses func() []net.IP // of this node
+	Addresses func() []net.IP                 // of this node
+	Sign      func() (tls.Certificate, error) // makes a certificate of this node alone; nil: none is
 
 	Compat  uint64                          // of what daemons say to one another
 	Drain   func(ctx context.Context) error // freezes the node, shuts its instances down
@@ -114,16 +116,16 @@ func problem(status int, format string, a ...any) *api.Problem {
 func (m *Manager) self() string { return m.o.Host.Hostname }
 
 // limit reads how long something may last.
-func limit(name, text string) (time.Duration, error) {
+func limit(text string) (time.Duration, error) {
 	if text == "" {
 		return defaultLimit, nil
 	}
 	d, err := config.ParseDuration(text)
 	if err != nil {
-		return 0, problem(http.StatusBadRequest, "%s: %v", name, err)
+		return 0, problem(http.StatusBadRequest, "timeout: %v", err)
 	}
 	if d < time.Second || d > auth.MaxLife {
-		return 0, problem(http.StatusBadRequest, "%s: %s: must be between 1s and %s", name, text, auth.MaxLife)
+		return 0, problem(http.StatusBadRequest, "timeout: %s: must be between 1s and %s", text, auth.MaxLife)
 	}
 	return d, nil
 }
@@ -150,7 +152,7 @@ func (m *Manager) foreign(token, hint string) (auth.Foreign, error) {
 func (m *Manager) Enroll(ctx context.Context, in api.EnrollOrder) (api.Enrolled, error) {
 	const hint = "make one on the node to enroll, with om daemon auth --role join --duration 10m"
 	var none api.Enrolled
-	life, err := limit("timeout", in.Timeout)
+	life, err := limit(in.Timeout)
 	if err != nil {
 		return none, err
 	}
@@ -191,7 +193,7 @@ func (m *Manager) Enroll(ctx context.Context, in api.EnrollOrder) (api.Enrolled,
 	if err != nil {
 		return none, err
 	}
-	m.o.Log.Info("node "+answer.Node+" accepted to join", slog.String("peer", in.Node))
+	m.o.Log.Info("a node accepted to join the cluster", slog.String("peer", answer.Node))
 	return answer, nil
 }
 
@@ -228,12 +230,8 @@ func heard(v *cluster.View, name string) bool {
 // location is where another node is to reach this one. A place that the certificate
 // of this node does not name is refused: it would not be recognised there.
 func (m *Manager) location(asked string) (string, error) {
-	leaf, err := m.leaf()
-	if err != nil {
-		return "", err
-	}
 	if asked == "" {
-		if err := leaf.VerifyHostname(m.self()); err != nil {
+		if err := m.isCalled(m.self()); err != nil {
 			return "", problem(http.StatusConflict, "the certificate of this node does not name it: %v: say with join_addr which of its names the node to enroll reaches", err)
 		}
 		address, err := m.o.Peers.Address(m.self())
@@ -250,7 +248,7 @@ func (m *Manager) location(asked string) (string, error) {
 	if err != nil {
 		return "", problem(http.StatusBadRequest, "join_addr: %v", err)
 	}
-	if err := leaf.VerifyHostname(host); err != nil {
+	if err := m.isCalled(host); err != nil {
 		return "", problem(http.StatusBadRequest, "join_addr: the certificate of this node, %s, is not for it: %v", setup.Certificate(), err)
 	}
 	return "https://" + address, nil
@@ -272,11 +270,11 @@ func (m *Manager) Admit(ctx context.Context, in api.Candidate) error {
 		err = m.setMember(ctx, config.OpAdd, in.Node)
 	}
 	if err != nil {
-		m.o.Log.Error("add node "+in.Node+" to the cluster", slog.Any("err", err))
+		m.o.Log.Error("add a node to the cluster", slog.String("peer", in.Node), slog.Any("err", err))
 		m.o.Bus.Publish(event.JoinError{CandidateNode: in.Node, Reason: err.Error()})
 		return err
 	}
-	m.o.Log.Info("node " + in.Node + " is added to the cluster")
+	m.o.Log.Info("a node is added to the cluster", slog.String("peer", in.Node))
 	m.o.Bus.Publish(event.JoinSuccess{AddedNode: in.Node})
 	return nil
 }
@@ -285,7 +283,7 @@ func (m *Manager) Admit(ctx context.Context, in api.Candidate) error {
 func (m *Manager) Dismiss(ctx context.Context, in api.Member) error {
 	m.o.Bus.Publish(event.LeaveRequest{CandidateNode: in.Node})
 	if in.Reason != "" {
-		m.o.Log.Error("node " + in.Node + " gives up joining: " + in.Reason)
+		m.o.Log.Error("a node gives up joining the cluster", slog.String("peer", in.Node), slog.String("reason", in.Reason))
 		defer m.o.Bus.Publish(event.JoinError{CandidateNode: in.Node, Reason: in.Reason})
 	}
 	switch {
@@ -298,11 +296,11 @@ func (m *Manager) Dismiss(ctx context.Context, in api.Member) error {
 		return nil
 	}
 	if err := m.setMember(ctx, config.OpRemove, in.Node); err != nil {
-		m.o.Log.Error("remove node "+in.Node+" from the cluster", slog.Any("err", err))
+		m.o.Log.Error("remove a node from the cluster", slog.String("peer", in.Node), slog.Any("err", err))
 		m.o.Bus.Publish(event.LeaveError{CandidateNode: in.Node, Reason: err.Error()})
 		return err
 	}
-	m.o.Log.Info("node " + in.Node + " is removed from the cluster")
+	m.o.Log.Info("a node is removed from the cluster", slog.String("peer", in.Node))
 	m.o.Bus.Publish(event.LeaveSuccess{RemovedNode: in.Node})
 	return nil
 }

@@ -41,6 +41,9 @@ type order struct {
 	Deadline time.Time `json:"deadline"`
 }
 
+// purpose is what an order is for.
+func (o *order) purpose() string { return o.Kind + " cluster " + o.Name }
+
 // files are where orders and what they prepare are kept.
 type files struct{ paths host.Paths }
 

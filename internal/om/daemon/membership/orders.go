@@ -32,7 +32,7 @@ import (
 func (m *Manager) Join(ctx context.Context, in api.JoinOrder) (api.Enrolled, error) {
 	const hint = "make one on a node of the cluster to join, with om daemon auth --role join --duration 1h"
 	var none api.Enrolled
-	life, err := limit("timeout", in.Timeout)
+	life, err := limit(in.Timeout)
 	if err != nil {
 		return none, err
 	}
@@ -87,7 +87,7 @@ func (m *Manager) mayJoin(there api.ClusterStatus, id string) error {
 
 // Leave has this node leave its cluster. It returns once that is accepted.
 func (m *Manager) Leave(ctx context.Context, in api.LeaveOrder) error {
-	life, err := limit("timeout", in.Timeout)
+	life, err := limit(in.Timeout)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (m *Manager) recall() {
 	if o == nil || m.current != nil {
 		return
 	}
-	m.o.Log.Warn(o.Kind+" cluster "+o.Name+" was interrupted, and goes on", slog.Time("at", o.At))
+	m.o.Log.Warn("what this node was ordered was interrupted, and goes on", slog.String("action", o.purpose()), slog.Time("at", o.At))
 	m.current = o
 	m.orders <- o
 }
@@ -209,10 +209,10 @@ func (m *Manager) do(ctx context.Context, o *order) {
 	if o.Kind == kindLeave {
 		work = m.leave
 	}
-	m.o.Log.Info(o.Kind + " cluster " + o.Name)
+	m.o.Log.Info("what this node was ordered begins", slog.String("action", o.purpose()))
 	err := work(limited, o)
 	if err == nil {
-		m.o.Log.Info(o.Kind + " cluster " + o.Name + ": the daemon restarts")
+		m.o.Log.Info("the daemon restarts in its other cluster", slog.String("action", o.purpose()))
 		m.o.Restart() // the order stays the current one: there is no other until then
 		return
 	}
@@ -347,7 +347,7 @@ func (m *Manager) giveUp(ctx context.Context, o *order, err error) {
 	case o.Kind == kindLeave:
 		goOn = "the cluster may have removed this node already, so it stays frozen: om cluster leave on it goes on"
 	}
-	m.o.Log.Error(o.Kind+" cluster "+o.Name+": given up: "+goOn, slog.Any("err", err))
+	m.o.Log.Error("what this node was ordered is given up", slog.String("action", o.purpose()), slog.Any("err", err), slog.String("reason", goOn))
 	if o.Kind == kindJoin {
 		m.undo(ctx, o, err)
 		m.o.Bus.Publish(event.JoinError{CandidateNode: m.self(), Reason: err.Error()})
@@ -380,7 +380,8 @@ func (m *Manager) undo(ctx context.Context, o *order, why error) {
 		}
 	}
 	if err != nil {
-		m.o.Log.Error("cluster "+o.Name+" has this node among its own though it does not join: on a node of it, om cluster config update --set cluster.nodes-="+m.self(), slog.Any("err", err))
+		m.o.Log.Error("the cluster has this node among its own though it does not join", slog.Any("err", err),
+			slog.String("reason", "on a node of cluster "+o.Name+": om cluster config update --set cluster.nodes-="+m.self()))
 	}
 }
 

@@ -38,9 +38,9 @@ func resume(paths host.Paths, log *slog.Logger, step func(string)) error {
 	}
 	s := swap{files: f, order: o, step: step}
 	if err := s.run(); err != nil {
-		return fmt.Errorf("%s: %w: it goes on at the next start of the daemon", s.purpose(), err)
+		return fmt.Errorf("%s: %w: it goes on at the next start of the daemon", o.purpose(), err)
 	}
-	log.Info(s.purpose()+": the configurations are in place", slog.String("reason", "the former ones are in "+f.backup(o, "etc")))
+	log.Info("the configurations of the other cluster are in place", slog.String("action", o.purpose()), slog.String("reason", "the former ones are in "+f.backup(o, "etc")))
 	return nil
 }
 
@@ -52,17 +52,10 @@ type swap struct {
 	step  func(name string) // called along the way, for tests to stop there
 }
 
-func (s swap) purpose() string {
-	if s.order.Kind == kindJoin {
-		return "join cluster " + s.order.Name
-	}
-	return "leave cluster " + s.order.Name
-}
-
 func (s swap) run() error {
 	etc := s.paths.Etc()
-	if real, err := filepath.EvalSymlinks(etc); err == nil {
-		etc = real
+	if target, err := filepath.EvalSymlinks(etc); err == nil {
+		etc = target
 	}
 	for _, do := range []func(string) error{s.keep, s.setAside, s.install, s.thaw} {
 		if err := do(etc); err != nil {
@@ -102,7 +95,7 @@ func (s swap) keep(etc string) error {
 // of the same name in the new one is another.
 func (s swap) setAside(string) error {
 	to := s.backup(s.order, "var")
-	names := []string{"namespaces", "list.objects", "list.nodes", "nodes_info.json"}
+	names := []string{"namespaces", "replica", "list.objects", "list.nodes", "nodes_info.json"}
 	for _, kind := range object.Kinds() {
 		names = append(names, string(kind))
 	}
@@ -232,7 +225,7 @@ func copyTree(from, to string) error {
 			if err != nil {
 				return err
 			}
-			return os.Symlink(target, copied)
+			return os.Symlink(target, copied) //nolint:gosec // nobody but root writes there
 		case e.Type().IsRegular():
 			return installFile(name, copied)
 		}

@@ -2,6 +2,7 @@
 // presents, and answers the challenges of those that are being renewed.
 //
 //	system/sec/cert ----------------------> to whoever asks no other name
+//	system/sec/ca -> one of the node alone -> who asks for the node when that does not name it
 //	listener.tls_secs -> secs -> names ---> to who asks one of their names (SNI)
 //	                          -> answers -> http on listener.acme_port
 //
@@ -16,6 +17,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net"
 	"strings"
 	"sync"
 
@@ -41,6 +43,9 @@ type Options struct {
 	Log     *slog.Logger
 	Own     object.Path     // the sec of the certificate of the node
 	First   tls.Certificate // that certificate, as the daemon found it
+	// Sign makes a certificate of this node alone; nil: there is none but those of
+	// the configuration.
+	Sign func() (tls.Certificate, error)
 }
 
 // Certificates are those the listener presents. They are safe for concurrent use.
@@ -49,6 +54,7 @@ type Certificates struct {
 
 	mu      sync.Mutex
 	own     tls.Certificate
+	alone   *tls.Certificate // of this node; nil: none
 	named   []tls.Certificate
 	answers map[string]string // to challenges, by token
 	site    renewal.Site
@@ -69,7 +75,27 @@ func (c *Certificates) For(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 			return named, nil
 		}
 	}
+	name := asked(hello)
+	if c.alone != nil && c.own.Leaf.VerifyHostname(name) != nil && c.alone.Leaf.VerifyHostname(name) == nil {
+		return c.alone, nil
+	}
 	return &c.own, nil
+}
+
+// asked is the name a client knows the listener by; the address it connected to, when
+// it says no name.
+func asked(hello *tls.ClientHelloInfo) string {
+	if hello.ServerName != "" || hello.Conn == nil {
+		return hello.ServerName
+	}
+	host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String())
+	if err != nil {
+		return ""
+	}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
 }
 
 // Answer returns the answer to a challenge.
@@ -142,12 +168,26 @@ func (c *Certificates) Load(ctx context.Context) {
 		}
 		maps.Copy(answers, renewal.Challenges(keys[renewal.KeyChallenge]))
 	}
+	alone := c.sign(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.site, c.named, c.answers = site, named, answers
+	c.site, c.named, c.answers, c.alone = site, named, answers, alone
 	if own != nil {
 		c.own = own.TLS()
 	}
+}
+
+// sign makes the certificate of this node alone; nil when none can be made.
+func (c *Certificates) sign(ctx context.Context) *tls.Certificate {
+	if c.o.Sign == nil {
+		return nil
+	}
+	alone, err := c.o.Sign()
+	c.tell(ctx, object.Path{}, slog.LevelWarn, "no certificate can be made for this node alone", err)
+	if err != nil {
+		return nil
+	}
+	return &alone
 }
 
 func (c *Certificates) read(ctx context.Context, p object.Path) (*certificate.Pair, error) {

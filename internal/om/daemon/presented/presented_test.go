@@ -110,6 +110,32 @@ func (l *listener) asks(t *testing.T, name string) string {
 	return c.Leaf.Subject.CommonName
 }
 
+// A certificate that all nodes share need not name each of them: who asks for a node
+// by its name gets one that does.
+func TestANodeThatTheSharedCertificateDoesNotNameHasItsOwn(t *testing.T) {
+	t.Parallel()
+	alone := pair(t, "n1", "127.0.0.1")
+	shared := pair(t, "vip.example.com", "n2")
+	objects := &objects{keys: map[object.Path]map[string][]byte{sec("cert"): keys(t, shared)}}
+	l := &listener{objects: objects, bus: bus.New("n1")}
+	made := errors.New("no authority")
+	l.Certificates = presented.New(presented.Options{
+		Objects: objects, Bus: l.bus, Log: slog.New(slog.NewTextHandler(&l.log, nil)), Own: sec("cert"), First: shared.TLS(),
+		Sign: func() (tls.Certificate, error) { return alone.TLS(), made },
+	})
+	l.Load(t.Context())
+	if got := l.asks(t, "n1"); got != "vip.example.com" || !strings.Contains(l.log.String(), "no authority") {
+		t.Errorf("without an authority, n1 is answered %s:\n%s", got, l.log.String())
+	}
+	made = nil
+	l.Load(t.Context())
+	for name, want := range map[string]string{"n1": "n1", "vip.example.com": "vip.example.com", "n2": "vip.example.com", "other": "vip.example.com", "": "vip.example.com"} {
+		if got := l.asks(t, name); got != want {
+			t.Errorf("%q gets that of %s", name, got)
+		}
+	}
+}
+
 func TestAClientGetsTheCertificateOfTheNameItAsks(t *testing.T) {
 	t.Parallel()
 	l := newListener(t)

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/certificate"
 	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/schema"
 )
 
 // validity of what is made here: rotating is an operator's decision.
@@ -51,6 +53,32 @@ func (o Options) newAuthority() (map[string][]byte, error) {
 		return nil, err
 	}
 	return pair.Keys()
+}
+
+// Sign makes a certificate for this node that is kept nowhere: one that the nodes
+// share may not name it, or not yet.
+func Sign(o Options) (tls.Certificate, error) {
+	authority, err := o.readAuthority()
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	words, err := o.certificateKeywords()
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	settings := schema.CertificateSettings{CommonName: words["cn"], Organization: words["o"], AltNames: strings.Fields(words["alt_names"])}
+	if settings.Validity, err = config.ParseDuration(words["validity"]); err != nil {
+		return tls.Certificate{}, err
+	}
+	request, err := certificate.From(settings, certificate.Server)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	pair, err := o.maker().Sign(request, authority)
+	if err != nil {
+		return tls.Certificate{}, unusable(Authority(), err)
+	}
+	return pair.TLS(), nil
 }
 
 func (o Options) newCertificate() (map[string][]byte, error) {

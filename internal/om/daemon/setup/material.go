@@ -143,7 +143,7 @@ func (o Options) readCertificate() (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	if err := pair.Leaf().VerifyHostname(o.Node); err != nil {
-		o.Log.Warn("the certificate of the listener does not name this node", slog.Any("err", err))
+		o.Log.Info("the certificate of the cluster does not name this node: another one is made for it", slog.Any("err", err))
 	}
 	if left := pair.Leaf().NotAfter.Sub(o.Now); left < renewWarning {
 		o.Log.Warn("the certificate of the listener expires", slog.Time("at", pair.Leaf().NotAfter))

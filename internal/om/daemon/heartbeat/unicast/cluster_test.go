@@ -1,0 +1,443 @@
+package unicast_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat/unicast"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/event"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/schema"
+	"github.com/holdfast-ops/holdfast/internal/secret"
+)
+
+// network connects nodes in memory. A link that is cut answers nothing, a node that
+// is down refuses.
+type network struct {
+	mu    sync.Mutex
+	hubs  map[string]*unicast.Hub
+	cut   map[[2]string]bool
+	bytes map[string]int        // sent, by node
+	conns map[string][]net.Conn // of each node
+}
+
+func (n *network) isCut(from, to string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cut[[2]string{from, to}]
+}
+
+// sever cuts, or mends, what one node sends to another.
+func (n *network) sever(from, to string, cut bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut[[2]string{from, to}] = cut
+}
+
+func (n *network) dial(from string) func(context.Context, unicast.Target) (net.Conn, error) {
+	return func(ctx context.Context, t unicast.Target) (net.Conn, error) {
+		to, _, _ := net.SplitHostPort(t.Addr)
+		if n.isCut(from, to) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		n.mu.Lock()
+		hub := n.hubs[to]
+		n.mu.Unlock()
+		if hub == nil {
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		}
+		near, far := net.Pipe()
+		n.mu.Lock()
+		n.conns[from], n.conns[to] = append(n.conns[from], near), append(n.conns[to], far)
+		n.mu.Unlock()
+		go hub.Serve(far)
+		return &conn{near, n, from, to}, nil
+	}
+}
+
+type conn struct {
+	net.Conn
+
+	n        *network
+	from, to string
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	if c.n.isCut(c.from, c.to) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	c.n.mu.Lock()
+	c.n.bytes[c.from] += len(b)
+	c.n.mu.Unlock()
+	return c.Conn.Write(b)
+}
+
+// member is a node of the cluster under test.
+type member struct {
+	name    string
+	net     *network
+	state   *state.State
+	bus     *bus.Bus
+	manager *heartbeat.Manager
+	cancel  context.CancelFunc
+	done    chan error
+
+	mu       sync.Mutex
+	settings heartbeat.Settings
+}
+
+func setup(self string, names []string, hb schema.HeartbeatSettings) heartbeat.Setup {
+	s := heartbeat.Setup{HeartbeatSettings: hb, Self: self, Cluster: "c", Peers: map[string]schema.HeartbeatSettings{}}
+	for _, n := range names {
+		if n != self {
+			s.Peers[n] = hb
+		}
+	}
+	return s
+}
+
+func hb(name string) schema.HeartbeatSettings {
+	return schema.HeartbeatSettings{Name: name, Type: "unicast", Interval: 5 * time.Second, Timeout: 15 * time.Second}
+}
+
+func (n *network) start(t *testing.T, name string, names ...string) *member {
+	t.Helper()
+	b := bus.New(name)
+	m := &member{name: name, net: n, bus: b, state: state.New(name, b), done: make(chan error, 1)}
+	m.settings = heartbeat.Settings{Cluster: "c", Secrets: []secret.String{secret.New("secret")}, Heartbeats: []heartbeat.Setup{setup(name, names, hb("hb#1"))}}
+	m.state.SetClusterConfig(cluster.Config{Nodes: names})
+	m.state.SetNodeMonitor(name, cluster.NodeMonitor{State: "idle"})
+	m.run(t)
+	return m
+}
+
+// run begins a life of the daemon of a node.
+func (m *member) run(t *testing.T) {
+	t.Helper()
+	ready := make(chan struct{})
+	close(ready)
+	hub := unicast.NewHub()
+	m.manager = heartbeat.New(heartbeat.Options{
+		Node: m.name, State: m.state, Bus: m.bus, Log: slog.New(slog.DiscardHandler), Ready: ready, Compat: 1,
+		Settings: func([]string) (heartbeat.Settings, error) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.settings, nil
+		},
+		Drivers: map[string]heartbeat.Maker{"unicast": unicast.New(unicast.Options{
+			Hub: hub, Shared: func(string) int { return 1215 }, Dial: m.net.dial(m.name),
+		})},
+	})
+	m.net.mu.Lock()
+	m.net.hubs[m.name] = hub
+	m.net.mu.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	m.cancel = cancel
+	go func() { m.done <- m.manager.Run(ctx) }()
+}
+
+// kill ends the process: nobody listens any more.
+func (m *member) kill(t *testing.T) {
+	t.Helper()
+	m.net.mu.Lock()
+	delete(m.net.hubs, m.name)
+	conns := m.net.conns[m.name]
+	delete(m.net.conns, m.name)
+	m.net.mu.Unlock()
+	for _, c := range conns { // as the kernel does
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	m.cancel()
+	m.cancel = nil
+	if err := <-m.done; err != nil {
+		t.Error(err)
+	}
+}
+
+// configure changes the settings of a node.
+func (m *member) configure(change func(*heartbeat.Settings)) {
+	m.mu.Lock()
+	change(&m.settings)
+	m.mu.Unlock()
+	m.bus.Publish(event.ConfigFileUpdated{Path: object.Cluster()})
+}
+
+func (m *member) hears(node string) bool { return m.state.View().Peers[node].Beating }
+
+func (m *member) monitorOf(node string) string {
+	n := m.state.View().Nodes[node]
+	if n == nil {
+		return ""
+	}
+	return n.Monitor.State
+}
+
+// within fails unless something comes true within a time, which passes at once.
+func within(t *testing.T, limit time.Duration, what string, is func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for time.Since(began) <= limit {
+		synctest.Wait()
+		if is() {
+			return time.Since(began)
+		}
+		<-time.After(time.Millisecond)
+	}
+	t.Fatalf("%s: not within %v", what, limit)
+	return 0
+}
+
+// bubble runs a test of a cluster in virtual time.
+func bubble(t *testing.T, names []string, test func(t *testing.T, nodes map[string]*member)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{hubs: map[string]*unicast.Hub{}, cut: map[[2]string]bool{}, bytes: map[string]int{}, conns: map[string][]net.Conn{}}
+		nodes := map[string]*member{}
+		for _, name := range names {
+			nodes[name] = n.start(t, name, names...)
+		}
+		defer func() {
+			for _, m := range nodes {
+				if m.cancel != nil {
+					m.kill(t)
+				}
+			}
+			<-time.After(time.Minute) // connections that are tried give up
+		}()
+		for _, m := range nodes {
+			within(t, 10*time.Second, "the nodes hear one another", func() bool {
+				return !slices.ContainsFunc(names, func(o string) bool { return o != m.name && (!m.hears(o) || m.monitorOf(o) != "idle") })
+			})
+		}
+		test(t, nodes)
+	})
+}
+
+func TestAChangeIsKnownToThePeersWithin50Milliseconds(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2", "n3"}, func(t *testing.T, nodes map[string]*member) {
+		for i := range 100 {
+			<-time.After(time.Duration(i) * 37 * time.Millisecond)
+			state := "state " + string(rune('A'+i%26))
+			nodes["n1"].state.SetNodeMonitor("n1", cluster.NodeMonitor{State: state})
+			within(t, 50*time.Millisecond, "the change is known", func() bool {
+				return nodes["n2"].monitorOf("n1") == state && nodes["n3"].monitorOf("n1") == state
+			})
+		}
+	})
+}
+
+func TestASilentPeerIsForgottenAfterItsTimeoutAndComesBack(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+		n1, n2 := nodes["n1"], nodes["n2"]
+		p := object.Path{Namespace: "root", Kind: object.KindSvc, Name: "web"}
+		n2.state.SetInstanceConfig(p, "n2", cluster.InstanceConfig{Path: p, Scope: []string{"n1", "n2"}})
+		within(t, time.Second, "the instance is known", func() bool { return n1.state.View().Objects[p] != nil })
+		for range 20 { // a cut shorter than the timeout is nothing
+			n1.net.sever("n2", "n1", true)
+			<-time.After(8 * time.Second)
+			n1.net.sever("n2", "n1", false)
+			<-time.After(8 * time.Second)
+			if synctest.Wait(); !n1.hears("n2") {
+				t.Fatal("a short cut is a failure")
+			}
+		}
+		n1.net.sever("n2", "n1", true)
+		n1.net.sever("n1", "n2", true)
+		took := within(t, 16*time.Second, "the peer is stale", func() bool { return !n1.hears("n2") && !n2.hears("n1") })
+		if took < 9*time.Second {
+			t.Errorf("stale after %v", took)
+		}
+		if n1.state.View().Objects[p] != nil || n1.monitorOf("n2") != "" || !n1.state.View().Peers["n2"].Heard {
+			t.Errorf("what it told is not forgotten: %+v", n1.state.View().Peers)
+		}
+		<-time.After(10 * time.Minute)
+		n1.net.sever("n2", "n1", false)
+		n1.net.sever("n1", "n2", false)
+		within(t, 8*time.Second, "it is back", func() bool { return n1.hears("n2") && n1.state.View().Objects[p] != nil })
+	})
+}
+
+func TestACutOneWayMakesTheOtherDeaf(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+		n1, n2 := nodes["n1"], nodes["n2"]
+		n1.net.sever("n1", "n2", true)
+		within(t, 30*time.Second, "n1 knows that n2 does not hear it", func() bool {
+			return !n2.hears("n1") && n1.hears("n2") && n1.state.View().Peers["n2"].Deaf
+		})
+		n1.net.sever("n1", "n2", false)
+		within(t, 15*time.Second, "both hear", func() bool {
+			return n2.hears("n1") && !n1.state.View().Peers["n2"].Deaf && n2.monitorOf("n1") == "idle"
+		})
+	})
+}
+
+func TestADaemonThatIsGoneIsNoticedAtOnce(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+		n1, n2 := nodes["n1"], nodes["n2"]
+		n2.kill(t)
+		within(t, 1500*time.Millisecond, "it is stale", func() bool { return !n1.hears("n2") })
+		<-time.After(time.Hour)
+		n2.run(t)
+		within(t, 7*time.Second, "its next life is heard", func() bool { return n1.hears("n2") && n2.hears("n1") && n1.monitorOf("n2") == "idle" })
+		// One that restarts within a moment was never away.
+		alive := n1.bus.Subscribe("test", func(e *event.Envelope) bool { return e.Kind == event.NodeStale{}.Kind() })
+		defer alive.Close()
+		n2.kill(t)
+		n2.run(t)
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if len(alive.C()) > 0 || !n1.hears("n2") {
+			t.Error("a restart is a failure")
+		}
+	})
+}
+
+func TestWhoLeavesIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+		n1, n2 := nodes["n1"], nodes["n2"]
+		n2.state.SetNodeMonitor("n2", cluster.NodeMonitor{State: "maintenance"})
+		n2.manager.Leave(t.Context())
+		n2.kill(t)
+		within(t, 2*time.Second, "it is not heard", func() bool { return !n1.hears("n2") })
+		<-time.After(time.Hour)
+		if synctest.Wait(); n1.monitorOf("n2") != "maintenance" || !n1.state.View().Peers["n2"].Left {
+			t.Error("what it told is forgotten")
+		}
+		n1.manager.Forget("n2")
+		if n1.monitorOf("n2") != "" {
+			t.Error("what it told is not forgotten")
+		}
+		n2.state.SetNodeMonitor("n2", cluster.NodeMonitor{State: "idle"})
+		n2.run(t)
+		within(t, 7*time.Second, "it is back", func() bool { return n1.monitorOf("n2") == "idle" && !n1.state.View().Peers["n2"].Left })
+	})
+}
+
+func TestTheConfigurationChangesWithoutALostBeat(t *testing.T) {
+	t.Parallel()
+	names := []string{"n1", "n2"}
+	bubble(t, names, func(t *testing.T, nodes map[string]*member) {
+		stale := nodes["n1"].bus.Subscribe("test", func(e *event.Envelope) bool { return e.Kind == event.NodeStale{}.Kind() })
+		defer stale.Close()
+		each := func(change func(m *member, s *heartbeat.Settings)) {
+			for _, name := range names {
+				m := nodes[name]
+				m.configure(func(s *heartbeat.Settings) { change(m, s) })
+				<-time.After(3 * time.Second) // one node after the other
+			}
+			<-time.After(20 * time.Second)
+			synctest.Wait()
+			if len(stale.C()) > 0 || !nodes["n1"].hears("n2") || !nodes["n2"].hears("n1") {
+				t.Fatal("beats were lost")
+			}
+		}
+		each(func(m *member, s *heartbeat.Settings) { // another interval
+			h := hb("hb#1")
+			h.Interval = 2 * time.Second
+			s.Heartbeats = []heartbeat.Setup{setup(m.name, names, h)}
+		})
+		each(func(m *member, s *heartbeat.Settings) { // one more
+			s.Heartbeats = append(s.Heartbeats, setup(m.name, names, hb("hb#2")))
+		})
+		if got := nodes["n1"].manager.Names(); !slices.Equal(got, []string{"hb#1", "hb#2"}) {
+			t.Errorf("%q", got)
+		}
+		each(func(m *member, s *heartbeat.Settings) { // another name for it
+			s.Heartbeats = []heartbeat.Setup{setup(m.name, names, hb("hb#3"))}
+		})
+		each(func(_ *member, s *heartbeat.Settings) { // another secret
+			s.Secrets = []secret.String{secret.New("new"), secret.New("secret")}
+		})
+		each(func(_ *member, s *heartbeat.Settings) { // the former one is forgotten
+			s.Secrets = s.Secrets[:1]
+		})
+	})
+}
+
+func TestAHeartbeatStoppedByHandIsSilent(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+		n1, n2 := nodes["n1"], nodes["n2"]
+		if err := n1.manager.Stop("hb#1"); err != nil {
+			t.Fatal(err)
+		}
+		within(t, 25*time.Second, "it is silent", func() bool { return !n1.hears("n2") && !n2.hears("n1") })
+		if s := n1.manager.Status().Streams; len(s) != 2 || s[0].State != "stopped" || s[0].Peers["n2"].IsBeating {
+			t.Errorf("%+v", s)
+		}
+		if err := n1.manager.Start("hb#1"); err != nil {
+			t.Fatal(err)
+		}
+		within(t, 15*time.Second, "it beats", func() bool { return n1.hears("n2") && n2.hears("n1") })
+		if err := n1.manager.Restart("hb#2"); err == nil {
+			t.Error("a heartbeat that is not there restarts")
+		}
+	})
+}
+
+func TestAStrangerIsNotHeard(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+		n1, n2 := nodes["n1"], nodes["n2"]
+		n2.kill(t)
+		within(t, 2*time.Second, "it is stale", func() bool { return !n1.hears("n2") })
+		n2.settings.Secrets = []secret.String{secret.New("another one")}
+		n2.run(t)
+		<-time.After(time.Minute)
+		if synctest.Wait(); n1.hears("n2") || n2.hears("n1") {
+			t.Error("a node with another secret is heard")
+		}
+	})
+}
+
+func TestIdleTrafficDoesNotGrowWithObjects(t *testing.T) {
+	t.Parallel()
+	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+		idle := func() int {
+			<-time.After(time.Minute)
+			synctest.Wait()
+			n := nodes["n1"].net
+			n.mu.Lock()
+			before := n.bytes["n1"]
+			n.mu.Unlock()
+			<-time.After(10 * time.Minute)
+			synctest.Wait()
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return n.bytes["n1"] - before
+		}
+		few := idle()
+		for i := range 500 {
+			p := object.Path{Namespace: "root", Kind: object.KindSvc, Name: fmt.Sprint("s", i)}
+			nodes["n1"].state.SetInstanceConfig(p, "n1", cluster.InstanceConfig{Path: p, Scope: []string{"n1", "n2"}})
+			nodes["n1"].state.SetInstanceStatus(p, "n1", cluster.InstanceStatus{Avail: cluster.Up})
+		}
+		within(t, time.Minute, "they are known", func() bool { return len(nodes["n2"].state.View().Objects) == 500 })
+		many := idle()
+		if many > few*12/10 {
+			t.Errorf("%d bytes in ten minutes, %d with 500 objects", few, many)
+		}
+		t.Logf("%d bytes in ten minutes, %d with 500 objects", few, many)
+	})
+}

@@ -98,8 +98,8 @@ func TestADeviceIsLookedUpWhenItIsUsed(t *testing.T) {
 		t.Error(diff)
 	}
 	f.run(instance.Stop)
-	if s := f.status(); s.Avail != cluster.NotApplicable && s.Avail != cluster.Down {
-		t.Errorf("stopped: %s", s.Avail)
+	if s := f.status(); s.Avail != cluster.Down || s.Overall != cluster.Down {
+		t.Errorf("stopped: %s, %s", s.Avail, s.Overall)
 	}
 }
 

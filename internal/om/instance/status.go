@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/resource"
 )
@@ -129,7 +130,15 @@ func (l *loaded) state(ctx context.Context, m *member) cluster.ResourceStatus {
 	if c.Disable {
 		return s
 	}
-	if err := l.ready(m); err != nil {
+	err := l.ready(m)
+	if errors.Is(err, config.ErrPostponed) { // what it depends on is not there: neither is it
+		s.Status = cluster.Down
+		if c.Standby {
+			s.Status = standby(s.Status)
+		}
+		return s
+	}
+	if err != nil {
 		s.Log = append(s.Log, cluster.ResourceLogEntry{Level: "error", Message: err.Error()})
 		return s
 	}

@@ -43,8 +43,9 @@ type history struct {
 	log    *slog.Logger
 	ledger *ledger.Ledger[Orchestration]
 
-	mu  sync.Mutex
-	all map[string]*entry
+	mu    sync.Mutex
+	all   map[string]*entry
+	begun chan struct{} // closed, and made anew, when one begins
 }
 
 type entry struct {
@@ -57,7 +58,7 @@ type entry struct {
 const interrupted = "the daemon ended before it did; what had been started went on"
 
 func newHistory(o Options) *history {
-	h := &history{node: o.State.Node(), log: o.Log, all: map[string]*entry{}}
+	h := &history{node: o.State.Node(), log: o.Log, all: map[string]*entry{}, begun: make(chan struct{})}
 	if o.History == "" {
 		return h
 	}
@@ -102,9 +103,19 @@ func (h *history) rewrite() {
 	}
 }
 
+// begin remembers an orchestration. What is known already is left: the node that was
+// asked, and those that take the goal of it, all tell.
 func (h *history) begin(o Orchestration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if known := h.all[o.ID]; known != nil {
+		if known.AcceptedBy == "" {
+			known.AcceptedBy = o.AcceptedBy
+		}
+		return
+	}
+	close(h.begun)
+	h.begun = make(chan struct{})
 	o.State = Running
 	e := &entry{Orchestration: o, ended: make(chan struct{})}
 	h.all[o.ID] = e
@@ -151,9 +162,35 @@ func (h *history) find(id string) (*entry, error) {
 	return nil, &executor.ForgottenError{What: "orchestration", ID: id, Node: h.node}
 }
 
+// toldWithin is how long an id that is not known may be on its way from the node
+// that was asked.
+const toldWithin = time.Second
+
+// arrive waits for an orchestration that another node may have accepted just now.
+func (h *history) arrive(id string) {
+	late := time.NewTimer(toldWithin)
+	defer late.Stop()
+	for {
+		h.mu.Lock()
+		known, begun := h.all[id] != nil, h.begun
+		h.mu.Unlock()
+		if known {
+			return
+		}
+		select {
+		case <-begun:
+		case <-late.C:
+			return
+		}
+	}
+}
+
 // Orchestration returns what is remembered of a goal, or an
-// *executor.ForgottenError.
+// *executor.ForgottenError. Any node knows of those of the others.
 func (m *Monitor) Orchestration(id string) (Orchestration, error) {
+	if len(m.o.State.View().Peers) > 0 {
+		m.history.arrive(id)
+	}
 	m.history.mu.Lock()
 	defer m.history.mu.Unlock()
 	e, err := m.history.find(id)

@@ -147,6 +147,10 @@ func (m *Monitor) apply(w *watched, old *cluster.InstanceMonitor, d orchestrate.
 			slog.String("action", d.Evict.Pending[0]))
 		m.o.Bus.Publish(event.InstanceMonitorAction{Path: w.path, Node: m.self, Action: d.Evict.Pending[0], RID: d.Evict.RID})
 	}
+	if id := d.Monitor.OrchestrationID; id != "" && id != ending.OrchestrationID {
+		m.o.Log.Info("accept", slog.String("object", w.path.String()), slog.String("oid", id), slog.String("reason", "asked of another node: "+d.Monitor.GlobalExpect))
+		m.history.begin(Orchestration{ID: id, Path: w.path, GlobalExpect: d.Monitor.GlobalExpect, StartedAt: d.Monitor.GlobalExpectUpdatedAt})
+	}
 	if d.Ended != "" {
 		why := ""
 		if d.Ended != orchestrate.Succeeded {

@@ -157,6 +157,10 @@ func (m *Monitor) interest(e *event.Envelope) (string, bool) {
 	switch ev := e.Event.(type) {
 	case event.InstanceConfigUpdated, event.InstanceConfigDeleted, event.InstanceStatusUpdated, event.ObjectStatusUpdated, event.ObjectDeleted:
 		return e.Labels["path"], true
+	case event.ObjectOrchestrationAccepted:
+		return "accepted " + ev.ID, ev.Node != m.self
+	case event.ObjectOrchestrationEnd:
+		return "ended " + ev.ID, ev.Node != m.self
 	case event.InstanceMonitorUpdated:
 		return e.Labels["path"], ev.Node != m.self
 	case event.NodeMonitorUpdated, event.NodeStatusUpdated, event.NodeConfigUpdated, event.NodeStatsUpdated,
@@ -180,7 +184,9 @@ func (m *Monitor) Run(ctx context.Context) error {
 			return nil
 		}
 	}
-	m.enterService()
+	if m.o.Quorum == nil { // nobody else looks after the node
+		m.enterService()
+	}
 	m.touchAll()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -248,6 +254,14 @@ func (m *Monitor) settle() {
 }
 
 func (m *Monitor) take(e *event.Envelope) {
+	switch ev := e.Event.(type) {
+	case event.ObjectOrchestrationAccepted:
+		m.history.begin(Orchestration{ID: ev.ID, Path: ev.Path, GlobalExpect: ev.GlobalExpect, AcceptedBy: ev.Node, StartedAt: ev.GlobalExpectUpdatedAt})
+		return
+	case event.ObjectOrchestrationEnd:
+		m.history.end(ev.ID, ev.State, ev.Reason, now())
+		return
+	}
 	path, ok := e.Labels["path"]
 	if !ok {
 		m.touchAll()

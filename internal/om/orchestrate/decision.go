@@ -166,8 +166,9 @@ func (r Reason) String() string { return r.ID + ": " + r.Text }
 // decider is a decision in the making.
 type decider struct {
 	World
-	d  Decision
-	me Node
+	d      Decision
+	me     Node
+	asking bool // a goal is being accepted: what is not known yet is given the benefit of the doubt
 }
 
 // because adds a reason.

@@ -20,6 +20,18 @@ type Explanation struct {
 	Next      string           `json:"next"`
 	Because   []Cause          `json:"because"`
 	Resources []ResourceCauses `json:"resources"`
+	// Candidates are the nodes of the object in the order of its placement, and why
+	// those that may not run it may not; nothing when there is one node.
+	Policy     string      `json:"placement_policy,omitempty"`
+	Candidates []Candidate `json:"candidates,omitempty"`
+}
+
+// Candidate is a node that may run an object, or may not.
+type Candidate struct {
+	Node   string `json:"node"`
+	Leader bool   `json:"is_ha_leader"`
+	Avail  string `json:"avail"`
+	Why    string `json:"why,omitempty"` // it may not, empty when it may
 }
 
 // ResourceCauses say why a resource is as it is. Resources that are as they should
@@ -67,6 +79,9 @@ func Explain(w World) Explanation {
 			x.Next = decision.Action.String()
 		}
 	}
+	if !w.alone() && w.Path.Kind.Runs() {
+		x.Policy, x.Candidates = w.Config.PlacementPolicy, d.explainCandidates()
+	}
 	seen := map[string]bool{}
 	for _, r := range reasons {
 		key := r.ID + "\x00" + r.Text
@@ -93,6 +108,24 @@ func Explain(w World) Explanation {
 		}
 	}
 	return x
+}
+
+// explainCandidates are the nodes that may run the object, the best first, then those
+// that may not.
+func (d *decider) explainCandidates() []Candidate {
+	ranked, leaders := d.ranked(true), d.leaders(true)
+	var all []Candidate
+	for _, name := range append(slices.Clone(ranked), d.scope()...) {
+		if slices.ContainsFunc(all, func(c Candidate) bool { return c.Node == name }) {
+			continue
+		}
+		c := Candidate{Node: name, Leader: slices.Contains(leaders, name), Avail: d.Nodes[name].avail().String()}
+		if !slices.Contains(ranked, name) {
+			_, c.Why = d.unfit(name, true)
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // standing reports whether a reason is one of those that held gives, which a

@@ -19,7 +19,7 @@ const (
 // resolve completes the options of a goal: what has to be the same for every node
 // is settled here, by the one that was asked.
 func resolve(w World, goal string, options map[string]any) (map[string]any, error) {
-	d := &decider{World: w, me: w.self()}
+	d := &decider{World: w, me: w.self(), asking: true}
 	d.d.Monitor = monitor(nil)
 	d.d.Monitor.GlobalExpectOptions = options
 	d.forgive()

@@ -98,6 +98,8 @@ func (d *decider) unfit(name string, ha bool) (id, why string) {
 		return "no-node", "it is not known"
 	case other && name != d.Self && !n.heard():
 		return "not-heard", "it is not heard"
+	case n.Status == nil && d.asking: // it may not be known yet: the object was just made
+		return "", ""
 	case n.Status == nil:
 		return "no-status", "the status of its instance is not known"
 	case n.avail() == cluster.NotApplicable && (ha || !n.blind()):

@@ -121,7 +121,12 @@ func (d *decider) provisionLeader() bool {
 }
 
 func (d *decider) firstLeaders() []string {
-	names := d.chosen()
+	var names []string
+	for _, name := range d.chosen() {
+		if name == d.Self || d.Nodes[name].heard() {
+			names = append(names, name)
+		}
+	}
 	return names[:min(d.wanted(), len(names))]
 }
 
@@ -154,7 +159,8 @@ func (d *decider) othersFailed() bool {
 }
 
 func (d *decider) leaderProvisioned() bool {
-	return d.Nodes[d.firstLeader()].provisioned() == cluster.ProvisionedTrue
+	p := d.Nodes[d.firstLeader()].provisioned()
+	return p == cluster.ProvisionedTrue || p == cluster.ProvisionedNotApplicable
 }
 
 func (d *decider) othersProvisioned() bool {

@@ -80,6 +80,8 @@ func (d *decider) turn() (mine bool, others []string) {
 			}
 			first++
 		case gaveUp || !n.heard() || n.Monitor == nil || IsFailure(n.Monitor.State):
+		case n.Monitor.OrchestrationIsDone && !n.blind(): // it is not to start it any more
+		case n.avail() == cluster.NotApplicable && !n.blind():
 		case !passed && !d.me.active():
 			others = append(others, name)
 			first++

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/cli/output"
 	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/command/verb"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
@@ -44,6 +45,11 @@ func (x *explain) Run(ctx context.Context, c *verb.Call) error {
 	if err != nil {
 		return hint(err)
 	}
+	if hasCompany(status.Cluster) { // where other objects run matters
+		if status, err = x.source.ClusterStatus(ctx, ""); err != nil {
+			return hint(err)
+		}
+	}
 	all := []orchestrate.Explanation{}
 	var unknown []error
 	for _, p := range paths {
@@ -61,38 +67,74 @@ func (x *explain) Run(ctx context.Context, c *verb.Call) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// Explanations explains the instances of an object, by the names of their nodes.
+func hasCompany(s api.ClusterState) bool {
+	for _, o := range s.Object {
+		for _, i := range o.Instances {
+			if c := i.Config; c != nil && len(c.HardAffinity)+len(c.HardAntiAffinity)+len(c.SoftAffinity)+len(c.SoftAntiAffinity) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Explanations explains the instances of an object, by the names of their nodes: each
+// as its own node sees it, as far as what all nodes know tells.
 func Explanations(s api.ClusterState, p object.Path, now time.Time) []orchestrate.Explanation {
-	o := s.Object[p.String()]
-	nodes := map[string]orchestrate.Node{}
-	var scope []string
-	for _, i := range o.Instances {
-		if i.Config != nil {
-			scope = i.Config.Scope
-		}
-	}
-	for _, name := range append(slices.Collect(maps.Keys(o.Instances)), scope...) {
-		var n orchestrate.Node
-		if known, ok := s.Node[name]; ok {
-			n.State, n.Frozen = known.Monitor.State, !known.Status.FrozenAt.IsZero()
-			n.Load15M, n.Score = known.Stats.Load15M, known.Stats.Score
-		}
-		n.Status, n.Monitor = o.Instances[name].Status, o.Instances[name].Monitor
-		nodes[name] = n
-	}
+	view := viewOf(s)
 	var all []orchestrate.Explanation
-	for _, name := range slices.Sorted(maps.Keys(o.Instances)) {
-		i := o.Instances[name]
-		w := orchestrate.World{Now: now, Self: name, Path: p, Quorum: true, Nodes: nodes, ReadyPeriod: s.Node[name].Config.ReadyPeriod}
-		if i.Config != nil {
-			w.Config = *i.Config
+	for _, name := range slices.Sorted(maps.Keys(s.Object[p.String()].Instances)) {
+		i := view.Objects[p].Instances[name]
+		if i.Config == nil {
+			i.Config = &cluster.InstanceConfig{Path: p, Scope: slices.Sorted(maps.Keys(view.Objects[p].Instances))}
+			view.Objects[p].Instances[name] = i
 		}
+		f := orchestrate.Facts{Now: now}
+		if n := s.Node[name]; n.Status.Quorum != nil {
+			f.NoQuorum = !n.Status.Quorum.Held
+			f.Votes = orchestrate.Tally{Have: n.Status.Quorum.Votes, Total: n.Status.Quorum.Total}
+		}
+		w := orchestrate.Observe(view, name, p, f)
 		if i.Monitor != nil {
 			w.Parents, w.Children = i.Monitor.Parents, i.Monitor.Children
 		}
 		all = append(all, orchestrate.Explain(w))
 	}
 	return all
+}
+
+// viewOf is the view an answer of the daemon tells of.
+func viewOf(s api.ClusterState) *cluster.View {
+	view := &cluster.View{Nodes: map[string]*cluster.Node{}, Objects: map[object.Path]*cluster.Object{}}
+	for name, n := range s.Node {
+		view.Nodes[name] = &n
+	}
+	for name, o := range s.Object {
+		if p, err := object.Parse(name); err == nil {
+			o.Instances = maps.Clone(o.Instances)
+			view.Objects[p] = &o
+		}
+	}
+	return view
+}
+
+// placement says where an object may run, the best node first.
+func placement(x orchestrate.Explanation) string {
+	var fit, unfit []string
+	for _, c := range x.Candidates {
+		switch {
+		case c.Why != "":
+			unfit = append(unfit, "\n  not on "+c.Node+": "+output.EscapeLine(c.Why))
+		case c.Leader:
+			fit = append(fit, c.Node+" (leader)")
+		default:
+			fit = append(fit, c.Node)
+		}
+	}
+	if len(fit) == 0 {
+		fit = []string{"no node"}
+	}
+	return fmt.Sprintf("%s may run, by %q, on %s%s", x.Object, x.Policy, strings.Join(fit, ", "), strings.Join(unfit, ""))
 }
 
 // Text writes explanations for people.
@@ -119,6 +161,9 @@ func Text(all []orchestrate.Explanation) string {
 		for _, r := range x.Resources {
 			line("  %s: %s", r.RID, r.Status.Plain())
 			causes("    ", r.Because)
+		}
+		if len(x.Candidates) > 0 && (i+1 == len(all) || all[i+1].Object != x.Object) {
+			line("\n%s", placement(x))
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

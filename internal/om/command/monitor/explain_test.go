@@ -18,6 +18,7 @@ func TestAnExplanationOfEachInstanceIsWritten(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	config := &cluster.InstanceConfig{
 		Orchestrate: cluster.OrchestrateHA, Topology: cluster.TopologyFailover, Scope: []string{"n1", "n2"},
+		PlacementPolicy: orchestrate.PolicyNodesOrder,
 		Resources: map[string]cluster.ResourceConfig{"app#1": {}},
 	}
 	idle := func() *cluster.InstanceMonitor {
@@ -48,7 +49,10 @@ func TestAnExplanationOfEachInstanceIsWritten(t *testing.T) {
 
 web on n2: down, idle
   the object is warn
-    -> flex_min, flex_max and flex_target say how many instances are wanted, of an object whose topology is flex`
+    -> flex_min, flex_max and flex_target say how many instances are wanted, of an object whose topology is flex
+
+web may run, by "nodes order", on n2 (leader)
+  not on n1: its instance is frozen`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

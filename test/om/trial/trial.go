@@ -132,6 +132,29 @@ func (t *Trial) Log() string {
 	return t.log.String()
 }
 
+// Evidence copies what was said, by whomever, to a directory.
+func (t *Trial) Evidence(dir string) error {
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "trial"), []byte(t.Log()), 0o600),
+		os.CopyFS(filepath.Join(dir, "data"), os.DirFS(filepath.Join(t.Shared(), "data"))),
+		os.CopyFS(filepath.Join(dir, "log"), os.DirFS(filepath.Join(t.Shared(), "log"))),
+	)
+}
+
+// Tails are the last lines of the logs of the daemons, and what the services said.
+func (t *Trial) Tails(lines int) string {
+	var text strings.Builder
+	for _, pattern := range []string{"log/*", "data/*.log"} {
+		files, _ := filepath.Glob(filepath.Join(t.Shared(), pattern))
+		for _, f := range files {
+			b, _ := os.ReadFile(f)
+			all := strings.Split(strings.TrimSpace(string(b)), "\n")
+			fmt.Fprintf(&text, "== %s\n%s\n", filepath.Base(f), strings.Join(all[max(0, len(all)-lines):], "\n"))
+		}
+	}
+	return text.String()
+}
+
 // Open begins a window of something, such as a time in which two instances are not
 // excluded. It ends it too, when it is called.
 func (t *Trial) Open(of, why string) (end func()) {
@@ -224,8 +247,27 @@ func (t *Trial) AwaitAll(ctx context.Context) error {
 
 // Create makes a service on every node, as a configuration that all have.
 func (t *Trial) Create(ctx context.Context, p object.Path, conf string) error {
-	_, err := t.Nodes()[0].Run(ctx, "sh", "-c", "printf '%s' \"$1\" | om "+p.String()+" create --config -", "sh", conf)
-	return err
+	first := t.Nodes()[0]
+	if _, err := first.Run(ctx, "sh", "-c", "printf '%s' \"$1\" | om "+p.String()+" create --config -", "sh", conf); err != nil {
+		return err
+	}
+	for _, n := range t.Nodes()[1:] { // XXX replication
+		if err := copyInto(filepath.Join(first.Etc(), "opensvc", p.Name+".conf"), filepath.Join(n.Etc(), "opensvc", p.Name+".conf")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyInto(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to+".new", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(to+".new", to)
 }
 
 // Failover is the configuration of a failover service that answers on [Port].

@@ -4,6 +4,7 @@ package trial_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -50,11 +51,8 @@ func beginWith(t *testing.T, o bed.Options, conf string) *trial.Trial {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(c.Log())
-			for _, n := range c.Nodes() {
-				b, _ := os.ReadFile(n.DaemonLog())
-				t.Logf("%s:\n%s", n.Name, b)
-			}
+			dir, err := os.MkdirTemp("", "holdfast-failed.")
+			t.Logf("%s\n%s: %v\n%s", c.Log(), dir, errors.Join(err, c.Evidence(dir)), c.Tails(40))
 		}
 		if err := c.Close(); err != nil {
 			t.Error(err)

@@ -73,7 +73,13 @@ func (x *execution) remove(ctx context.Context) error {
 	for _, w := range what {
 		x.warnf("%s: left running, and nobody looks after it any more", w)
 	}
-	if err := x.engine.Store.Delete(ctx, x.path); err != nil {
+	// An orchestration deletes the object; by hand, it is the instance of this node, and
+	// the configuration comes back from the others as long as the object is for it.
+	remove := x.engine.Store.Delete
+	if x.request.Origin == OriginMonitor {
+		remove = x.engine.Store.DeleteEverywhere
+	}
+	if err := remove(ctx, x.path); err != nil {
 		return err
 	}
 	if x.groups.tree != nil {

@@ -32,6 +32,7 @@ type peer struct {
 	answers    map[Incarnation]string // challenges to send back, by the life that gave them
 	asked      []Incarnation          // of answers, the newest last
 
+	beat    uint64 // the newest that was received
 	acked   uint64 // how far it knows our part
 	keys    []string
 	heardUs bool // it said once that it hears this node
@@ -40,6 +41,7 @@ type peer struct {
 type candidate struct {
 	incarnation Incarnation
 	challenge   string
+	beat        uint64 // the newest that was received
 }
 
 // maxCandidates bounds the lives of a peer that wait to be believed.
@@ -89,6 +91,7 @@ type Verdict struct {
 	Reset   bool    // what it told before does not count: it tells all of it again
 	Missed  bool    // it builds on what is not known here: it must begin again
 	Leaving bool    // it ends on purpose
+	Echo    uint64  // the newest beat of this node that it received; 0: none
 	Deaf    bool    // it heard this node once, and says that it does not any more
 
 	Reply bool // it waits for an answer, or for more
@@ -114,7 +117,7 @@ func (x *Exchange) Take(h Header, m *Message, head uint64) (v Verdict, err error
 	}
 	if m.Incarnation != p.incarnation {
 		if !told || !p.answered(m.Incarnation, mark.Answer) {
-			if p.challenge(m.Incarnation, x.random) {
+			if p.challenge(m.Incarnation, m.Beat, x.random) {
 				v.Reply = true
 			}
 			return v, nil
@@ -125,6 +128,10 @@ func (x *Exchange) Take(h Header, m *Message, head uint64) (v Verdict, err error
 	}
 	p.counters[h.Heartbeat] = h.Counter
 	v.Beat, v.Leaving = true, m.Leaving
+	p.beat = max(p.beat, m.Beat)
+	if told {
+		v.Echo = mark.Beat
+	}
 	p.keys = m.Keys
 	p.heardUs = p.heardUs || told && mark.Hears
 	v.Deaf = p.heardUs && !(told && mark.Hears)
@@ -175,17 +182,18 @@ func (p *peer) forgetAnswer(by Incarnation) {
 }
 
 func (p *peer) answered(by Incarnation, answer string) bool {
-	return answer != "" && slices.Contains(p.candidates, candidate{by, answer})
+	return answer != "" && slices.ContainsFunc(p.candidates, func(c candidate) bool { return c.incarnation == by && c.challenge == answer })
 }
 
 // challenge gives a life that is not known a challenge; it reports whether it is new.
-func (p *peer) challenge(who Incarnation, random func() string) bool {
-	for _, c := range p.candidates {
-		if c.incarnation == who {
+func (p *peer) challenge(who Incarnation, beat uint64, random func() string) bool {
+	for i := range p.candidates {
+		if c := &p.candidates[i]; c.incarnation == who {
+			c.beat = max(c.beat, beat)
 			return false
 		}
 	}
-	p.candidates = append(p.candidates, candidate{who, random()})
+	p.candidates = append(p.candidates, candidate{who, random(), beat})
 	if len(p.candidates) > maxCandidates {
 		p.candidates = p.candidates[1:]
 	}
@@ -197,7 +205,7 @@ func (p *peer) forgetCandidates(believed Incarnation) {
 }
 
 func (p *peer) adopt(i Incarnation) {
-	p.incarnation, p.acked, p.heardUs = i, 0, false
+	p.incarnation, p.acked, p.beat, p.heardUs = i, 0, 0, false
 	clear(p.counters)
 	p.part.Begin(i)
 }
@@ -218,10 +226,10 @@ func (x *Exchange) Marks(heard func(node string) bool) []Mark {
 	for _, node := range slices.Sorted(maps.Keys(x.peers)) {
 		p := x.peers[node]
 		if p.incarnation != "" {
-			marks = append(marks, Mark{Node: node, Incarnation: p.incarnation, Gen: p.part.Gen, Hears: heard(node), Answer: p.answers[p.incarnation]})
+			marks = append(marks, Mark{Node: node, Incarnation: p.incarnation, Gen: p.part.Gen, Hears: heard(node), Beat: p.beat, Answer: p.answers[p.incarnation]})
 		}
 		for _, c := range p.candidates {
-			marks = append(marks, Mark{Node: node, Incarnation: c.incarnation, Challenge: c.challenge, Answer: p.answers[c.incarnation]})
+			marks = append(marks, Mark{Node: node, Incarnation: c.incarnation, Challenge: c.challenge, Beat: c.beat, Answer: p.answers[c.incarnation]})
 		}
 	}
 	return marks

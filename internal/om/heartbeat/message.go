@@ -20,6 +20,10 @@ type Message struct {
 	Head    uint64  `json:"head"`              // where the part is now: after To when this is a piece
 	Entries []Entry `json:"entries,omitempty"` // in the order of their generations
 
+	// Beat counts the messages of the sender: what a peer echoes of it tells since when
+	// that peer cannot have taken the sender for silent.
+	Beat uint64 `json:"b,omitempty"`
+
 	Marks []Mark   `json:"marks,omitempty"` // what the sender knows of the others
 	Keys  []string `json:"keys,omitempty"`  // the key versions the sender can open
 
@@ -68,6 +72,7 @@ type Mark struct {
 	Incarnation Incarnation `json:"i"`
 	Gen         uint64      `json:"g,omitempty"` // applied up to here
 	Hears       bool        `json:"h,omitempty"` // it is heard in time
+	Beat        uint64      `json:"b,omitempty"` // the newest that was received of it
 
 	// A node that is heard for the first time in this incarnation is given a
 	// challenge, and is believed once it sends it back as the answer: what was

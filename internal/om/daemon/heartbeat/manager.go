@@ -52,6 +52,8 @@ const (
 	hasty    = time.Second           // refusals that come within are those of a peer that is gone
 	refusals = 3
 
+	rememberBeats = 1024 // an echo of an older one is none
+
 	pieceMax = 256 << 10 // bytes of entries in a message
 	pieceMin = 4 << 10
 	bytesPer = 5 << 10 // what is told in a millisecond, at most
@@ -89,7 +91,10 @@ type Manager struct {
 	kind     string
 	leaving  bool
 	said     map[refusedKey]refusedSaid
-	grace    map[string]time.Time // until when a node is taken for heard whose heartbeat was removed
+	beats    [rememberBeats]time.Time // when the last messages were made, by number
+	beaten   uint64                   // the number of the last one
+	echoed   map[string]time.Time     // when the newest was made that a peer received
+	grace    map[string]time.Time     // until when a node is taken for heard whose heartbeat was removed
 }
 
 // New returns a manager of one life of the daemon. Nothing is sent before
@@ -101,7 +106,7 @@ func New(o Options) *Manager {
 		asked: make(chan struct{}, 1), soon: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 		exchange: heartbeat.NewExchange(o.Node, i, func() string { return random(8) }),
 		streams:  map[string]*stream{}, stopped: map[string]bool{}, peers: map[string]*cluster.Peer{},
-		last: map[string]cluster.HeartbeatMessage{}, piece: pieceMax, kind: heartbeat.KindPing, said: map[refusedKey]refusedSaid{}, grace: map[string]time.Time{},
+		last: map[string]cluster.HeartbeatMessage{}, piece: pieceMax, kind: heartbeat.KindPing, said: map[refusedKey]refusedSaid{}, grace: map[string]time.Time{}, echoed: map[string]time.Time{},
 	}
 }
 
@@ -221,6 +226,7 @@ func (m *Manager) setPeers(nodes []string) {
 	for _, gone := range m.exchange.SetPeers(others) {
 		delete(m.peers, gone)
 		delete(m.last, gone)
+		delete(m.echoed, gone)
 	}
 	for _, node := range others {
 		if m.peers[node] == nil {

@@ -53,7 +53,7 @@ func (m *Manager) take(s *stream, frame []byte) error {
 	switch {
 	case v.Reply:
 		m.tellSoon(time.Millisecond)
-	case v.Ack:
+	case v.Ack, v.Beat && time.Since(m.spoke) > s.setup.Interval/2:
 		m.tellSoon(ackDelay)
 	}
 	return nil
@@ -84,9 +84,41 @@ func (m *Manager) heard(s *stream, node string, msg *heartbeat.Message, v heartb
 	if !peer.Beating {
 		peer.Beating, peer.Since = true, now.Round(0)
 	}
-	peer.Heard, peer.Left, peer.Deaf, peer.Synced = true, v.Leaving, v.Deaf, m.exchange.Synced(node)
+	if made := m.made(v.Echo); v.Adopted || made.After(m.echoed[node]) {
+		m.echoed[node] = made
+	}
+	peer.Heard, peer.Left, peer.Synced = true, v.Leaving, m.exchange.Synced(node)
+	peer.Deaf = v.Deaf || m.lapse(node, now) <= 0
 	m.setPeer(node, peer)
 	m.o.State.Known(m.exchange.Acked())
+}
+
+// made is when a message of this node was made; the zero time is too long ago.
+func (m *Manager) made(beat uint64) time.Time {
+	if beat == 0 || beat > m.beaten || m.beaten-beat >= rememberBeats {
+		return time.Time{}
+	}
+	return m.beats[beat%rememberBeats]
+}
+
+// lapse is for how long a peer surely takes this node for alive: it received what was
+// made at a known time, and waits for its timeout from then on. This node knows before
+// the peer does that it may not be heard any more. A time that this process stood
+// still for counts.
+func (m *Manager) lapse(node string, now time.Time) time.Duration {
+	lease := time.Duration(0)
+	for _, s := range m.streams {
+		theirs, shared := s.setup.Peers[node]
+		if !shared {
+			continue
+		}
+		for _, timeout := range []time.Duration{s.setup.Timeout, theirs.Timeout} {
+			if lease == 0 || timeout < lease {
+				lease = timeout
+			}
+		}
+	}
+	return m.echoed[node].Add(lease - lease/100).Sub(now) // clocks do not run alike
 }
 
 func (m *Manager) setPeer(node string, p cluster.Peer) {
@@ -206,6 +238,19 @@ func (m *Manager) look(now time.Time) (wait time.Duration) {
 			}
 			wait = min(wait, left)
 		}
+	}
+	for node, known := range m.peers {
+		if !known.Beating || known.Deaf {
+			continue
+		}
+		left := m.lapse(node, now)
+		if left <= 0 {
+			peer := *known
+			peer.Deaf = true
+			m.setPeer(node, peer)
+			continue
+		}
+		wait = min(wait, left, watchGap)
 	}
 	for node, until := range m.grace {
 		left := until.Sub(now)

@@ -70,18 +70,23 @@ func (m *Manager) tell() {
 	}
 }
 
-// beat has one heartbeat send, for it is time.
-func (m *Manager) beat(s *stream) {
+// beat has one heartbeat send when it is time, and says when it may be next.
+func (m *Manager) beat(s *stream) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if left := time.Until(s.next); left > 0 {
+		return left
+	}
 	if base, heard := m.exchange.Base(m.beating); heard && base == m.acked && base < m.o.State.Head() {
 		m.piece = max(pieceMin, m.piece/2) // what was told did not arrive: less of it may
 	}
 	m.compose()
 	s.offer()
+	return s.setup.Interval
 }
 
 func (s *stream) offer() {
+	s.next = time.Now().Add(s.setup.Interval)
 	for o := range s.outboxes {
 		o.offer()
 	}
@@ -93,8 +98,10 @@ func (m *Manager) compose() {
 	if m.keys == nil || len(m.peers) == 0 {
 		return
 	}
+	m.beaten++
+	m.beats[m.beaten%rememberBeats] = time.Now()
 	msg := &heartbeat.Message{
-		Node: m.o.Node, Incarnation: m.incarnation, Compat: m.o.Compat, Keys: m.keys.Versions(),
+		Beat: m.beaten, Node: m.o.Node, Incarnation: m.incarnation, Compat: m.o.Compat, Keys: m.keys.Versions(),
 		Marks: m.exchange.Marks(m.beating), Leaving: m.leaving,
 	}
 	base, heard := m.exchange.Base(m.beating)

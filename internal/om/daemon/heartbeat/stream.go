@@ -32,6 +32,8 @@ type stream struct {
 	fault   string
 	since   time.Time // of state
 
+	next time.Time // when it sends again, if nothing else has it do so
+
 	configured, created time.Time
 
 	outboxes map[*outbox]struct{}
@@ -83,18 +85,22 @@ func (m *Manager) start(ctx context.Context, s *stream) {
 		defer close(s.done)
 		s.run(ctx)
 	}()
-	go func() {
-		tick := time.NewTicker(s.setup.Interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				m.beat(s)
-			}
+	go s.pulse(ctx)
+}
+
+// pulse has the stream send an interval after it last did, whatever it did then: the
+// nodes fall into step, and each is answered soon.
+func (s *stream) pulse(ctx context.Context) {
+	timer := time.NewTimer(s.setup.Interval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			timer.Reset(s.m.beat(s))
 		}
-	}()
+	}
 }
 
 func (s *stream) run(ctx context.Context) {

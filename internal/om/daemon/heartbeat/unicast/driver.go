@@ -38,6 +38,7 @@ type Options struct {
 }
 
 const (
+	dialLimit = 2 * time.Second        // for a peer to answer
 	redialMin = time.Second            // after a failure
 	hurry     = 250 * time.Millisecond // after a connection that was open closed
 	hurries   = 4                      // how often
@@ -220,7 +221,8 @@ func (o *out) connect(ctx context.Context) {
 	o.waits = false
 	target := o.d.target(o.peer)
 	o.d.link.Describe(o.peer, target.Addr)
-	limited, cancel := context.WithTimeout(ctx, target.Silence)
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	conn, err := o.d.o.Dial(limited, target)
 	if err == nil {
@@ -241,7 +243,7 @@ func (o *out) connect(ctx context.Context) {
 		return
 	}
 	o.pause = min(max(redialMin, o.pause*3/2), max(redialMin, o.d.setup.Interval))
-	o.again(o.pause)
+	o.again(max(redialMin, o.pause-time.Since(began)))
 }
 
 // watch tells of the end of a connection: a peer sends nothing on it.

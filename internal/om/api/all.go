@@ -6,7 +6,7 @@ func All() []Endpoint {
 		GetAuthInfo, GetHealth, GetOpenAPI, GetAuthWhoAmI, PostAuthToken, PostAuthRefresh,
 
 		GetClusterStatus, GetClusterConfig, PatchClusterConfig, GetClusterConfigFile, PutClusterConfigFile, GetClusterConfigKeywords, GetClusterConfigAlerts,
-		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort,
+		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort, PostClusterActionStonith,
 		PostClusterEnroll, PostClusterEvict, PostClusterJoin, GetClusterJoin, PostClusterLeave, PostDaemonJoin, PostDaemonLeave,
 
 		GetArbitratorVote, PostArbitratorVote,

@@ -28,4 +28,19 @@ var PostNodeActionClear = Operation[NodeName, Problem]{
 }
 
 // PostClusterActionAbort aborts the orchestration of the cluster.
-var PostClusterActionAbort = clusterAction("Abort", "abort", "Abort what the cluster is asked to do as a whole, and the drains of its nodes. Actions already running end by themselves.")
+var PostClusterActionAbort = clusterAction("Abort", "abort", "Abort what the cluster is asked to do as a whole, and the drain of this node. Actions already running end by themselves.")
+
+// Stonith names a node to fence.
+type Stonith struct {
+	Node      string `query:"node" required:"true" maxLength:"255" doc:"Node to fence; not the one that serves the request." example:"node2"`
+	Confirmed bool   `query:"confirmed" doc:"Run no command: the node is off for sure, somebody has seen to it. What it ran may then be started elsewhere."`
+}
+
+// PostClusterActionStonith fences a node.
+var PostClusterActionStonith = Operation[Stonith, Problem]{
+	ID: "PostClusterActionStonith", Method: "POST", Path: "/api/cluster/action/stonith", Tag: "cluster", Need: rbac.NeedRoot, Errors: []int{409},
+	Doc: "Fence a node from this one, by the command of its stonith section, and answer once that has ended. Refused with 409 when it fails, or when the node said to be off is heard.",
+	Example: func() (Stonith, Problem) {
+		return Stonith{Node: "node2"}, *NewProblem(200, "node node2 is fenced")
+	},
+}

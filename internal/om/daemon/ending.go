@@ -13,9 +13,11 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/nodemon"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
 // ending ends the daemon when its API is asked to.
@@ -24,7 +26,7 @@ type ending struct {
 	node     *node
 	state    *state.State
 	executor *executor.Executor
-	drains   *drainer // ends when the node shuts down
+	nodes    *nodemon.Monitor
 	log      *slog.Logger
 	restarts atomic.Bool
 }
@@ -44,6 +46,18 @@ func (e *ending) Restart() {
 	e.cancel()
 }
 
+// announce says in which state the node is left.
+func (e *ending) announce() {
+	state := orchestrate.StateMaintenance
+	switch n := e.state.View().Nodes[e.node.name]; {
+	case n != nil && n.Monitor.State == orchestrate.StateShutdown:
+		return
+	case e.restarts.Load():
+		state = orchestrate.StateUpgrade
+	}
+	e.nodes.Become(state)
+}
+
 // again tells whether the daemon begins again. Signals that this process heeds so
 // far end it from here on: told to end, it does, even when it was about to begin
 // again.
@@ -61,19 +75,18 @@ func (e *ending) again(told context.Context) bool {
 // Meanwhile the node starts nothing.
 func (e *ending) Shutdown(ctx context.Context) error {
 	e.log.Info("daemon shutdown")
-	if e.drains != nil {
-		e.drains.giveWay(ctx)
-	}
-	e.node.set("shutting")
+	e.nodes.GiveWay(ctx)
+	e.nodes.Become(orchestrate.StateShutting)
 	var unread []error
 	for _, kind := range []object.Kind{object.KindSvc, object.KindVol} {
 		broken, err := e.shutdownInstances(ctx, kind, "")
 		unread = append(unread, broken)
 		if err != nil {
-			e.node.set("idle")
+			e.nodes.Become(orchestrate.StateIdle)
 			return errors.Join(append(unread, err)...)
 		}
 	}
+	e.nodes.Become(orchestrate.StateShutdown)
 	e.cancel()
 	return errors.Join(unread...)
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
 // drainWith drains this node, and returns once it is drained.
 func drainWith(nodes httpd.NodeActions) func(context.Context) error {
 	return func(ctx context.Context) error {
-		id, err := nodes.Drain()
+		id, err := nodes.Ask(orchestrate.Drained)
 		if err != nil {
 			return err
 		}
@@ -31,7 +32,9 @@ func drainWith(nodes httpd.NodeActions) func(context.Context) error {
 func running(x *executor.Executor) func() []string {
 	return func() []string {
 		var commands []string
-		for _, r := range x.Records(func(r executor.Record) bool { return !r.Path.IsZero() && (r.State == executor.Queued || r.State == executor.Running) }) {
+		for _, r := range x.Records(func(r executor.Record) bool {
+			return !r.Path.IsZero() && (r.State == executor.Queued || r.State == executor.Running)
+		}) {
 			commands = append(commands, fmt.Sprintf("%s is running", r.Command))
 		}
 		return commands

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/linux/load"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
 // measurePeriod is how often the load of the node is measured.
@@ -23,25 +23,14 @@ type node struct {
 	log   *slog.Logger
 }
 
-// start publishes a node that is alone in its cluster, and idle.
+// start publishes a node that has decided nothing yet.
 func (n *node) start(status cluster.NodeStatus) {
 	status.Arbitrators, status.Gen = map[string]cluster.ArbitratorStatus{}, map[string]uint64{}
 	n.state.SetNodeStatus(n.name, status)
-	n.set("idle")
-}
-
-// set publishes the state of the monitor of the node.
-func (n *node) set(monitor string) {
-	n.publish(cluster.NodeMonitor{State: monitor})
-}
-
-// publish publishes what the node does, and is expected to do: nothing, unless v
-// says so.
-func (n *node) publish(v cluster.NodeMonitor) {
-	now := time.Now()
-	v.GlobalExpect, v.LocalExpect = cmp.Or(v.GlobalExpect, "none"), cmp.Or(v.LocalExpect, "none")
-	v.StateUpdatedAt, v.UpdatedAt = now, now
-	n.state.SetNodeMonitor(n.name, v)
+	now := time.Now().Round(0)
+	n.state.SetNodeMonitor(n.name, cluster.NodeMonitor{
+		State: orchestrate.StateInit, StateUpdatedAt: now, UpdatedAt: now, GlobalExpect: orchestrate.None, LocalExpect: orchestrate.None,
+	})
 }
 
 // measure publishes the load of the node, now and every minute.

@@ -232,21 +232,33 @@ func TestFreezingANodeIsACommandOfTheNode(t *testing.T) {
 	f := newFixture(t)
 	c := f.local(t)
 
-	if got := do(t, c, api.PostClusterActionFreeze, api.None{}).OrchestrationID; got == "" || got != f.deeds.jobs[0].OrchestrationID {
-		t.Errorf("orchestration %q, jobs %+v", got, f.deeds.jobs)
-	}
 	if got := do(t, c, api.PostPeerActionUnfreeze, api.NodeAction{SessionID: runningID}); got.SessionID != runningID || got.ExecID == "" {
 		t.Errorf("accepted %+v", got)
 	}
 	refused(t, c, api.PostPeerActionFreeze, api.NodeAction{SessionID: "me"}, http.StatusBadRequest)
 	refused(t, c, api.PostPeerActionFreeze, api.NodeAction{NodeName: api.NodeName{Node: "elsewhere"}}, http.StatusNotFound)
 
-	f.deeds.jobs[0].OrchestrationID = ""
 	want := []executor.Job{
-		{Origin: executor.OriginAPI, Args: []string{"node", "freeze"}},
 		{Origin: executor.OriginAPI, Args: []string{"node", "unfreeze"}, SessionID: runningID},
 	}
 	if diff := cmp.Diff(want, f.deeds.jobs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheFreezeOfTheClusterIsAGoalOfItsNodes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.local(t)
+
+	for _, op := range []api.Operation[api.None, api.OrchestrationQueued]{api.PostClusterActionFreeze, api.PostClusterActionUnfreeze} {
+		if got := do(t, c, op, api.None{}).OrchestrationID; got != nodeID {
+			t.Errorf("orchestration %q, want %q", got, nodeID)
+		}
+	}
+	do(t, c, api.PostClusterActionStonith, api.Stonith{Node: "n2", Confirmed: true})
+
+	if diff := cmp.Diff([]string{"ask frozen", "ask unfrozen", "stonith n2 true"}, f.deeds.all()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,7 +27,7 @@ func TestTheNodeIsActedUpon(t *testing.T) {
 	if got := do(t, c, api.PostNodeActionClear, here()); got.Status != http.StatusOK || !strings.Contains(got.Detail, "drain failed") {
 		t.Errorf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{"drain", "abort", "abort", "clear"}, f.deeds.all()); diff != "" {
+	if diff := cmp.Diff([]string{"ask drained", "abort", "abort", "clear"}, f.deeds.all()); diff != "" {
 		t.Error(diff)
 	}
 

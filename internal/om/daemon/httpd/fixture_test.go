@@ -1,14 +1,15 @@
 package httpd_test
 
 import (
-	"strings"
 	"context"
 	"crypto/x509"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/auth"
 	"github.com/holdfast-ops/holdfast/internal/om/client"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/arbitrator"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
@@ -95,7 +97,7 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
 		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Inventory: inventory.Node{Host: h, Store: f.store, Root: root}, Ending: ending{f.deeds}, Schedules: jobs{},
-		Nodes: nodeActions{f.deeds}, Members: members{}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
+		Nodes: nodeActions{f.deeds}, Votes: arbitrator.NewVotes(), Members: members{}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
 	}
 	if f.change != nil {
 		f.change(&options)
@@ -208,9 +210,14 @@ func (f *fixture) create(t *testing.T, name, config string) object.Path {
 // nodeActions records what is asked of the node.
 type nodeActions struct{ deeds *deeds }
 
-func (n nodeActions) Drain() (string, error) {
-	n.deeds.add("drain")
+func (n nodeActions) Ask(expect string) (string, error) {
+	n.deeds.add("ask " + expect)
 	return nodeID, nil
+}
+
+func (n nodeActions) Stonith(_ context.Context, node string, confirmed bool) error {
+	n.deeds.add(fmt.Sprintf("stonith %s %t", node, confirmed))
+	return nil
 }
 
 func (n nodeActions) Abort() string {

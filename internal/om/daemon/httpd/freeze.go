@@ -10,14 +10,13 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 )
 
-// freeze serves the operations that freeze or unfreeze this node, alone or with
-// its cluster, of which it is the only node there is to ask.
+// freeze serves the operations that freeze or unfreeze this node, and that have
+// the whole cluster become so.
 func (s *Server) freeze(
-	whole api.Operation[api.None, api.OrchestrationQueued], one api.Operation[api.NodeAction, api.NodeActionAccepted], action string,
+	whole api.Operation[api.None, api.OrchestrationQueued], one api.Operation[api.NodeAction, api.NodeActionAccepted], action, goal string,
 ) {
-	handle(s, whole, func(ctx context.Context, _ *api.None) (api.OrchestrationQueued, error) {
-		id := uuid.NewString()
-		_, err := s.actOnNode(ctx, action, executor.Job{OrchestrationID: id})
+	handle(s, whole, func(context.Context, *api.None) (api.OrchestrationQueued, error) {
+		id, err := s.o.Nodes.Ask(goal)
 		return api.OrchestrationQueued{OrchestrationID: id}, err
 	})
 	handle(s, one, func(ctx context.Context, in *api.NodeAction) (api.NodeActionAccepted, error) {

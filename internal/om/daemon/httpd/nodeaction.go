@@ -9,20 +9,25 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
 
 // NodeActions acts on this node as a whole.
 type NodeActions interface {
-	Drain() (id string, err error)
+	// Ask gives a goal: drained to this node, frozen or unfrozen to the whole cluster.
+	Ask(expect string) (id string, err error)
+	// Abort gives up what this node, and the cluster as a whole, are asked.
 	Abort() (id string)
 	// Clear forgets a failure, and returns the state it left; empty when there was none.
 	Clear() (was string)
+	// Stonith fences a lost node, or takes note that somebody says it is off.
+	Stonith(ctx context.Context, node string, confirmed bool) error
 	Orchestrations() []monitor.Orchestration
 	Wait(ctx context.Context, id string) (monitor.Orchestration, error)
 }
 
 func (s *Server) postPeerActionDrain(context.Context, *api.NodeName) (api.OrchestrationQueued, error) {
-	id, err := s.o.Nodes.Drain()
+	id, err := s.o.Nodes.Ask(orchestrate.Drained)
 	return api.OrchestrationQueued{OrchestrationID: id}, err
 }
 
@@ -30,8 +35,8 @@ func (s *Server) postPeerActionAbort(context.Context, *api.NodeName) (api.Orches
 	return api.OrchestrationQueued{OrchestrationID: s.o.Nodes.Abort()}, nil
 }
 
-// postClusterActionAbort aborts what the cluster does as a whole: this node is all
-// of it.
+// postClusterActionAbort aborts what the cluster does as a whole: the other nodes
+// follow.
 func (s *Server) postClusterActionAbort(context.Context, *api.None) (api.OrchestrationQueued, error) {
 	return api.OrchestrationQueued{OrchestrationID: s.o.Nodes.Abort()}, nil
 }
@@ -41,6 +46,17 @@ func (s *Server) postNodeActionClear(context.Context, *api.NodeName) (api.Proble
 		return said("the monitor of " + s.o.Node + " is idle again, it was " + was), nil
 	}
 	return said("the monitor of " + s.o.Node + " has not failed"), nil
+}
+
+func (s *Server) postClusterActionStonith(ctx context.Context, in *api.Stonith) (api.Problem, error) {
+	// The command goes on when the caller does not wait for it.
+	if err := s.o.Nodes.Stonith(context.WithoutCancel(ctx), in.Node, in.Confirmed); err != nil {
+		return api.Problem{}, api.NewProblem(http.StatusConflict, err.Error())
+	}
+	if in.Confirmed {
+		return said("node " + in.Node + " is taken for off: what it ran may be started elsewhere"), nil
+	}
+	return said("node " + in.Node + " is fenced"), nil
 }
 
 // said is the answer of what has nothing more to say than that it was done.

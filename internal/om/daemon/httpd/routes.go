@@ -1,6 +1,9 @@
 package httpd
 
-import "github.com/holdfast-ops/holdfast/internal/om/api"
+import (
+	"github.com/holdfast-ops/holdfast/internal/om/api"
+	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
+)
 
 // routes gives each operation its handler. A test compares it with [api.All].
 func (s *Server) routes() {
@@ -19,8 +22,9 @@ func (s *Server) routes() {
 	handle(s, api.GetClusterConfigKeywords, s.getClusterConfigKeywords)
 	s.members()
 	s.arbitrator()
-	s.freeze(api.PostClusterActionFreeze, api.PostPeerActionFreeze, "freeze")
-	s.freeze(api.PostClusterActionUnfreeze, api.PostPeerActionUnfreeze, "unfreeze")
+	s.freeze(api.PostClusterActionFreeze, api.PostPeerActionFreeze, "freeze", orchestrate.Frozen)
+	s.freeze(api.PostClusterActionUnfreeze, api.PostPeerActionUnfreeze, "unfreeze", orchestrate.Unfrozen)
+	handle(s, api.PostClusterActionStonith, s.postClusterActionStonith)
 
 	register(s, api.GetNodes.Describe(), s.getNodes)
 	handle(s, api.PostPeerActionDrain, s.postPeerActionDrain)

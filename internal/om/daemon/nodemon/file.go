@@ -1,0 +1,96 @@
+package nodemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/holdfast-ops/holdfast/internal/host"
+)
+
+// alivePeriod is how often the node remembers that its daemon is alive.
+const alivePeriod = 10 * time.Second
+
+// The files of the node.
+const (
+	shutdownFile = "last_shutdown"  // its time is when a daemon was last alive
+	frozenFile   = "frozen"         // the freeze flag
+	bootFile     = "freeze_boot_id" // of the boot whose kernel had the node frozen
+)
+
+func nodeFile(p host.Paths, name string) string { return filepath.Join(p.Var(), "node", name) }
+
+// lastShutdown is when a former daemon was last alive.
+func lastShutdown(p host.Paths) time.Time { return modTime(nodeFile(p, shutdownFile)) }
+
+func modTime(file string) time.Time {
+	info, err := os.Stat(file)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// rememberAlive notes that the daemon is alive, now and then and when it ends.
+func (m *Monitor) rememberAlive(ctx context.Context) {
+	tick := time.NewTicker(alivePeriod)
+	defer tick.Stop()
+	for {
+		if err := m.alive(); err != nil && m.log.News(shutdownFile, err.Error()) {
+			m.o.Log.Warn("when this daemon was alive is not remembered", slog.Any("err", err))
+		}
+		select {
+		case <-ctx.Done():
+			_ = m.alive() // said already if it fails
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (m *Monitor) alive() error {
+	file, at := nodeFile(m.o.Paths, shutdownFile), time.Now()
+	err := os.Chtimes(file, at, at)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return renameio.WriteFile(file, nil, 0o644)
+}
+
+// seeFreeze looks at the freeze flag of the node, that an action has just changed.
+func (m *Monitor) seeFreeze() {
+	m.o.State.SetNodeFrozen(m.self, modTime(nodeFile(m.o.Paths, frozenFile)))
+}
+
+// freezeAtBoot reports whether the kernel was told to have the node frozen, and no
+// daemon has done it since.
+func (m *Monitor) freezeAtBoot() bool {
+	if !slices.Contains(strings.Fields(m.o.KernelArgs), "osvc.freeze") || m.o.BootID == "" {
+		return false
+	}
+	known, _ := os.ReadFile(nodeFile(m.o.Paths, bootFile)) // none: it was not done
+	return strings.TrimSpace(string(known)) != m.o.BootID
+}
+
+// rememberFreeze notes that the freeze the kernel was told of was done.
+func (m *Monitor) rememberFreeze() error {
+	if !m.freeze {
+		return nil
+	}
+	if err := renameio.WriteFile(nodeFile(m.o.Paths, bootFile), []byte(m.o.BootID+"\n"), 0o644); err != nil {
+		return fmt.Errorf("remember the freeze of this boot: %w", err)
+	}
+	return nil
+}

@@ -18,6 +18,7 @@ func (w *World) Clone() *World {
 	c.touchedIDs = slices.Clone(w.touchedIDs)
 	c.inbox = slices.Clone(w.inbox)
 	c.cuts, c.delays, c.losses = maps.Clone(w.cuts), maps.Clone(w.delays), maps.Clone(w.losses)
+	c.held = slices.Clone(w.held)
 	c.leases = maps.Clone(w.leases)
 	c.votes = make(map[string]map[int]bool, len(w.votes))
 	for name, hidden := range w.votes {
@@ -86,6 +87,10 @@ func (w *World) fingerprint(ages bool) [16]byte {
 			p.num(int(w.cuts[pair{n.id, other.id}]))
 		}
 	}
+	for _, l := range w.held {
+		p.num(l.from)
+		p.num(l.to)
+	}
 	h := fnv.New128a()
 	_, _ = h.Write(p.b) // never fails
 	var sum [16]byte
@@ -109,7 +114,7 @@ func (p *print) flag(all ...bool) {
 
 // age writes how long ago something was: what is older than any period is old.
 func (p *print) age(n *node, t time.Time) {
-	const old = 30 * time.Second
+	const old = 6 * time.Second
 	if !p.ages {
 		return
 	}
@@ -175,7 +180,7 @@ func (p *print) node(n *node) {
 	}
 	for i := range n.peers {
 		q := &n.peers[i]
-		p.flag(q.ok, q.beating, q.heard, q.left, q.hearsUs)
+		p.flag(q.ok, q.beating, q.heard, q.left, q.hearsUs, q.unheard)
 		p.num(len(q.lost))
 	}
 	for _, other := range p.w.nodes {
@@ -318,6 +323,9 @@ func (w *World) stale(e happening) bool {
 	case ack:
 		p := n.peer(e.peer)
 		return !n.daemon || n.life != e.obj || e.gen <= p.acked
+	case deafness:
+		p := n.peer(e.peer)
+		return !n.daemon || !p.beating || p.unheard || p.changes != e.gen
 	case fenced:
 		return false
 	case jobEnd:

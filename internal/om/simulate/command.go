@@ -259,7 +259,11 @@ func nodeCommands() []command {
 			}
 			return func() error { w.confirm(at, n.name); return nil }
 		}},
-		{"launch", "launch NODE...", "start the daemon", each(func(w *World, n *node) { w.push(launchTakes, happening{kind: launch, node: n.id}) })},
+		{"launch", "launch NODE...", "start the daemon", each(func(w *World, n *node) {
+			if !slices.ContainsFunc(w.events, func(e happening) bool { return e.kind == launch && e.node == n.id }) {
+				w.push(launchTakes, happening{kind: launch, node: n.id})
+			}
+		})},
 		{"pause", "pause NODE...", "suspend the daemon: it does and hears nothing; what it had started runs on", each(func(w *World, n *node) { w.pause(n) })},
 		{"resume", "resume NODE...", "it goes on with what it missed", each(func(w *World, n *node) { w.resume(n) })},
 		{"clock", "clock NODE +1h", "step the clock of a node", func(w *World, s *words) func() error {

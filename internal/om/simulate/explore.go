@@ -14,7 +14,9 @@ import (
 // Search tries every order of the events of a small world, breadth first: of
 // messages on different links, of the ends of actions, of faults and of what
 // operators ask for. Messages are faster than timers, and an action may take any
-// time. States that will do the same are tried once.
+// time. Messages arrive in the order they were sent, except that MaxDelays times
+// those of a link are held back until no other is on its way. States that will do
+// the same are tried once.
 type Search struct {
 	Setup   Setup
 	Options Options
@@ -23,7 +25,10 @@ type Search struct {
 	// happen as often as they change something.
 	Faults, Asks, Repairs []string
 	MaxFaults, MaxAsks    int
+	MaxDelays             int
 	MaxStates             int
+	// Allow are laws that are not looked at, by some of their words.
+	Allow []string
 }
 
 // Found is a violation, and how to get to it.
@@ -40,12 +45,14 @@ type Report struct {
 	States, Depth int
 	Complete      bool // no state was left out
 	Found         []Found
+	Deepest       []string // a longest way that was gone
 }
 
 // state is a world to go on from.
 type state struct {
 	world        *World
 	faults, asks int
+	delays       int
 	parent       *state
 	choice       string
 	depth        int
@@ -68,21 +75,23 @@ func (s Search) Explore() (Report, error) {
 		return Report{Found: []Found{{Violation: v[0]}}}, nil
 	}
 	r := Report{}
-	seen := map[[18]byte]bool{}
+	seen := map[[19]byte]bool{}
 	queue := []*state{{world: w}}
 	for len(queue) > 0 && len(r.Found) == 0 {
 		st := queue[0]
 		queue[0] = nil
 		queue = queue[1:]
-		r.Depth = st.depth
+		if st.depth > r.Depth {
+			r.Depth, r.Deepest = st.depth, st.path()
+		}
 		next, err := s.expand(st)
 		if err != nil {
 			return r, err
 		}
 		st.world = nil
 		for _, n := range next {
-			if v := n.world.Violations(); len(v) > 0 {
-				r.Found = append(r.Found, Found{v[0], n.path()})
+			if v, bad := s.broken(n.world); bad {
+				r.Found = append(r.Found, Found{v, n.path()})
 				break
 			}
 			key := n.key()
@@ -101,10 +110,20 @@ func (s Search) Explore() (Report, error) {
 	return r, nil
 }
 
-func (st *state) key() (key [18]byte) {
+// broken is a law that was broken, and that is looked at.
+func (s Search) broken(w *World) (Violation, bool) {
+	for _, v := range w.Violations() {
+		if !slices.ContainsFunc(s.Allow, func(a string) bool { return strings.Contains(v.Law, a) }) {
+			return v, true
+		}
+	}
+	return Violation{}, false
+}
+
+func (st *state) key() (key [19]byte) {
 	f := st.world.Fingerprint()
 	copy(key[:], f[:])
-	key[16], key[17] = byte(st.faults), byte(st.asks)
+	key[16], key[17], key[18] = byte(st.faults), byte(st.asks), byte(st.delays)
 	return key
 }
 
@@ -125,8 +144,14 @@ func (s Search) expand(st *state) ([]*state, error) {
 		w := st.world.Clone()
 		label := w.choose(seq)
 		if label != "" {
-			next = append(next, &state{w, st.faults, st.asks, st, label, st.depth + 1})
+			next = append(next, &state{w, st.faults, st.asks, st.delays, st, label, st.depth + 1})
 		}
+	}
+	if link, ok := st.world.firstLink(); ok && st.delays < s.MaxDelays {
+		w := st.world.Clone()
+		w.held = append(w.held, link)
+		label := "hold " + w.nodes[link.from].name + " -> " + w.nodes[link.to].name
+		next = append(next, &state{w, st.faults, st.asks, st.delays + 1, st, label, st.depth + 1})
 	}
 	if len(next) == 0 {
 		if v, bad := st.world.stuck(); bad {
@@ -149,7 +174,7 @@ func (s Search) expand(st *state) ([]*state, error) {
 			w.settle()
 			w.eager()
 			if w.Fingerprint() != before {
-				next = append(next, &state{w, faults, asks, st, "> " + line, st.depth + 1})
+				next = append(next, &state{w, faults, asks, st.delays, st, "> " + line, st.depth + 1})
 			}
 		}
 		return nil
@@ -172,47 +197,66 @@ const spread = 5 * time.Second
 
 // choices are the events that may be the next one.
 func (w *World) choices() []uint64 {
-	var now, later []happening
-	first := map[pair]happening{} // messages of a link arrive in order
+	var seqs []uint64
+	var later []happening
 	for _, e := range w.events {
-		if w.stale(e) {
-			continue
-		}
-		switch e.kind {
-		case deliver, beat:
-			link := pair{e.peer, e.node}
-			if old, ok := first[link]; !ok || e.at < old.at || e.at == old.at && e.seq < old.seq {
-				first[link] = e
-			}
-		case jobEnd, fenced, ballot:
-			now = append(now, e)
+		switch {
+		case w.stale(e), e.kind == deliver:
+		case e.kind == jobEnd, e.kind == fenced, e.kind == ballot:
+			seqs = append(seqs, e.seq)
 		default:
 			later = append(later, e)
 		}
 	}
-	for _, e := range first {
-		now = append(now, e)
+	if m, ok := w.firstMessage(); ok {
+		return append(seqs, m.seq)
 	}
-	if len(first) == 0 && len(later) > 0 {
-		earliest := slices.MinFunc(later, func(a, b happening) int { return int(a.at - b.at) })
-		if earliest.kind == wakeNode { // the looks of nodes are taken on the way
-			if i := slices.IndexFunc(later, func(e happening) bool { return e.kind != wakeNode }); i >= 0 {
-				later = slices.DeleteFunc(later, func(e happening) bool { return e.kind == wakeNode })
-				earliest = slices.MinFunc(later, func(a, b happening) int { return int(a.at - b.at) })
-			}
+	if len(later) == 0 {
+		return seqs
+	}
+	soonest := func(a, b happening) int { return int(a.at - b.at) }
+	if i := slices.IndexFunc(later, func(e happening) bool { return e.kind != wakeNode }); i >= 0 {
+		later = slices.DeleteFunc(later, func(e happening) bool { return e.kind == wakeNode }) // they are taken on the way
+	}
+	earliest := slices.MinFunc(later, soonest)
+	for _, e := range later {
+		if e.seq == earliest.seq || e.kind == silence && earliest.kind == silence && e.at <= earliest.at+spread {
+			seqs = append(seqs, e.seq)
 		}
-		for _, e := range later {
-			if e.seq == earliest.seq || e.kind == silence && earliest.kind == silence && e.at <= earliest.at+spread {
-				now = append(now, e)
-			}
-		}
 	}
-	seqs := make([]uint64, 0, len(now))
-	for _, e := range now {
-		seqs = append(seqs, e.seq)
-	}
-	slices.Sort(seqs)
 	return seqs
+}
+
+// firstMessage is the one that arrives next: those of links that are held come
+// once no other is on its way.
+func (w *World) firstMessage() (first happening, ok bool) {
+	for _, held := range []bool{false, true} {
+		for _, e := range w.events {
+			if e.kind != deliver || w.stale(e) || slices.Contains(w.held, pair{e.peer, e.node}) != held {
+				continue
+			}
+			if !ok || e.at < first.at || e.at == first.at && e.seq < first.seq {
+				first, ok = e, true
+			}
+		}
+		if ok {
+			return first, true
+		}
+	}
+	return first, false
+}
+
+// firstLink is the link of the message that arrives next, if another could come
+// before it.
+func (w *World) firstLink() (link pair, ok bool) {
+	m, ok := w.firstMessage()
+	link = pair{m.peer, m.node}
+	if !ok || slices.Contains(w.held, link) {
+		return link, false
+	}
+	return link, slices.ContainsFunc(w.events, func(e happening) bool {
+		return e.kind == deliver && pair{e.peer, e.node} != link && !w.stale(e)
+	})
 }
 
 // idleTime is how long nodes look at themselves before nothing is said to happen.
@@ -225,7 +269,7 @@ func (w *World) choose(seq uint64) string {
 	i := slices.IndexFunc(w.events, func(e happening) bool { return e.seq == seq })
 	e := w.events[i]
 	switch e.kind {
-	case deliver, beat, jobEnd, fenced, ballot:
+	case deliver, jobEnd, fenced, ballot:
 	default:
 		before := w.fingerprint(false)
 		for until := w.now + idleTime; ; {
@@ -284,7 +328,7 @@ func (w *World) happenNow(e happening) {
 // as long as nothing else happens meanwhile.
 func (w *World) eager() {
 	for {
-		i := slices.IndexFunc(w.events, func(e happening) bool { return (e.kind == look || e.kind == ack) && !w.nodes[e.node].paused })
+		i := slices.IndexFunc(w.events, func(e happening) bool { return (e.kind == look || e.kind == ack || e.kind == beat) && !w.nodes[e.node].paused })
 		if i < 0 {
 			break
 		}
@@ -293,14 +337,17 @@ func (w *World) eager() {
 		w.settle()
 	}
 	w.events = slices.DeleteFunc(w.events, w.stale)
+	if !slices.ContainsFunc(w.events, func(e happening) bool { return e.kind == deliver }) {
+		w.held = nil
+	}
 	heap.Init(&w.events)
 }
 
 func (w *World) label(e happening) string {
 	n := w.nodes[e.node].name
-	names := [...]string{"message", "beat", "silence", "timer", "timer of the node", "end", "evaluation", "notice", "power", "launch", "ballot", "end of the fence", "acknowledgement"}
+	names := [...]string{"message", "beat", "silence", "timer", "timer of the node", "end", "evaluation", "notice", "power", "launch", "ballot", "end of the fence", "acknowledgement", "deafness"}
 	switch e.kind {
-	case deliver, beat, silence:
+	case deliver, beat, silence, deafness:
 		text := fmt.Sprintf("%s from %s to %s", names[e.kind], w.nodes[e.peer].name, n)
 		if e.msg != nil {
 			for _, x := range e.msg.entries {

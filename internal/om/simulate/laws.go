@@ -37,6 +37,8 @@ type laws struct {
 	asked      map[string]int // goals accepted, by id: the object
 	over       map[string]bool
 	stopped    map[int]map[int]bool // objects stopped on request, and not started on request since, by the nodes that heard of it
+	off        map[int]bool // nodes that were fenced, or said to be off
+	offAt      map[int]time.Duration
 	byHand     map[int]bool // objects somebody started by hand, past the orchestrator
 }
 
@@ -74,11 +76,36 @@ func (w *World) judge(n *node, obj int, world orchestrate.World, d orchestrate.D
 	if why := w.stoppedFor(n, obj); !asked && a.Verb == orchestrate.Start && why != "" {
 		w.violate(lawStopped, n, obj, "%s, but %s", a, why)
 	}
-	for name, f := range world.Fence {
-		if a.Verb == orchestrate.Start && len(a.RID) == 0 && f.Blocks() && w.objects[obj].path.Kind.Runs() && m.config.Stonith && !asked {
-			w.violate(lawFence, n, obj, "%s while the fence of %s is %s", a, name, f)
+	if victim := w.unfenced(n, obj); victim != "" && a.Verb == orchestrate.Start && len(a.RID) == 0 {
+		w.violate(lawFence, n, obj, "%s, but %s was lost while it ran it, and was not fenced", a, victim)
+	}
+}
+
+// unfenced is a node that must be fenced before an object is started on another.
+func (w *World) unfenced(n *node, obj int) string {
+	c := n.disk[obj].config
+	if !c.Stonith || c.StonithBestEffort || c.Topology == cluster.TopologyFlex {
+		return ""
+	}
+	for i := range n.peers {
+		p := &n.peers[i]
+		v := w.nodes[p.id]
+		if v.fences && !p.beating && slices.Contains(p.lost, obj) && !(w.laws.off[p.id] && w.laws.offAt[p.id] >= p.since) {
+			return v.name
 		}
 	}
+	return ""
+}
+
+// knownOff notes that a node was fenced, or that an operator said so.
+func (l *laws) knownOff(id int, at time.Duration) {
+	off, offAt := map[int]bool{id: true}, map[int]time.Duration{id: at}
+	for k, v := range l.off { // they are replaced, never changed
+		if k != id {
+			off[k], offAt[k] = v, l.offAt[k]
+		}
+	}
+	l.off, l.offAt = off, offAt
 }
 
 // stoppedFor says why a node must know that an object was stopped on purpose.

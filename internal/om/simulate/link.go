@@ -14,8 +14,6 @@ type peer struct {
 	id   int
 	ok   bool // its messages arrive
 	cuts int  // counts the times they ceased to
-	// downs tells the silences apart; it is cuts at the time.
-	downs int
 	last  time.Duration // when the last message is due: they arrive in order
 
 	beating bool // it is heard
@@ -26,11 +24,15 @@ type peer struct {
 	hearsUs bool          // by what it told last
 	didHear bool          // it has heard us in this life
 	acked   int           // our last message it has taken in
+	unheard bool          // none of our beats came back in time
+	changes int           // of the links, both ways
 	lost    []int // objects that were up on it when it was lost
 }
 
-// deaf reports whether the peer has ceased to hear us.
-func (p *peer) deaf() bool { return p.beating && p.didHear && !p.hearsUs }
+// deaf reports whether the peer has ceased to hear us: it says so, or none of our
+// beats came back for the timeout. The latter is never later than the moment the
+// peer gives us up.
+func (p *peer) deaf() bool { return p.beating && (p.unheard || p.didHear && !p.hearsUs) }
 
 // What a node tells of itself.
 type entryKey struct {
@@ -389,9 +391,10 @@ func (w *World) relinkPair(from, to *node) {
 	}
 	p.ok = ok
 	p.cuts++
+	w.echo(from, to)
+	w.echo(to, from)
 	if ok {
 		// It is heard at the next beat, or at once when a connection is made.
-		p.downs = p.cuts
 		w.push(w.o.Delay, happening{kind: beat, node: to.id, peer: from.id, gen: p.cuts})
 		return
 	}
@@ -401,6 +404,44 @@ func (w *World) relinkPair(from, to *node) {
 	w.push(w.patience(from, to), happening{kind: silence, node: to.id, peer: from.id, gen: p.cuts})
 }
 
+// echo sees to it that a node notices when its beats do not come back.
+func (w *World) echo(n, other *node) {
+	p, out := n.peer(other.id), other.peer(n.id)
+	p.changes++
+	if p.ok && out.ok {
+		if p.unheard {
+			p.unheard = false
+			n.stirred = true
+			if n.daemon {
+				w.notePeer(n, p)
+				w.touchAll(n)
+			}
+		}
+		return
+	}
+	if !n.daemon || !p.beating || p.unheard {
+		return
+	}
+	ago := w.phase(n, other)
+	if out.ok { // our beats arrive, and what came back last was an older one
+		ago += w.phase(other, n)
+	}
+	w.push(w.timeout(n, other)-ago-w.o.Delay, happening{kind: deafness, node: n.id, peer: other.id, gen: p.changes})
+}
+
+// deafened is when none of our beats came back in time.
+func (w *World) deafened(e happening) {
+	n := w.nodes[e.node]
+	p := n.peer(e.peer)
+	if !n.daemon || !p.beating || p.changes != e.gen {
+		return
+	}
+	p.unheard = true
+	w.notePeer(n, p)
+	n.stirred = true
+	w.touchAll(n)
+}
+
 // patience is how long a peer that went silent is still believed alive. The
 // process of a daemon that is gone refuses connections, which is known at once;
 // a node that has said that it leaves is let go.
@@ -408,20 +449,25 @@ func (w *World) patience(from, to *node) time.Duration {
 	if from.power && !from.daemon && !w.cut(from.id, to.id) {
 		return time.Second
 	}
-	longest := time.Duration(0)
+	// The last beat came some time ago.
+	return w.timeout(from, to) - w.phase(from, to)
+}
+
+// timeout is how long a peer is believed that is silent: that of the heartbeat
+// which was cut last, the longest when all were.
+func (w *World) timeout(from, to *node) (longest time.Duration) {
 	for i, h := range w.site.beats {
-		if w.cuts[pair{from.id, to.id}]&(1<<i) != 0 && from.power && from.daemon && !from.paused {
-			continue // was cut before, or is cut now
-		}
-		longest = max(longest, h.timeout)
-	}
-	if longest == 0 {
-		for _, h := range w.site.beats {
+		if w.cuts[pair{from.id, to.id}]&(1<<i) == 0 {
 			longest = max(longest, h.timeout)
 		}
 	}
-	// The last beat came some time ago.
-	return longest - w.phase(from, to)
+	if longest > 0 {
+		return longest
+	}
+	for _, h := range w.site.beats {
+		longest = max(longest, h.timeout)
+	}
+	return longest
 }
 
 // phase is how long ago the last beat came.

@@ -56,7 +56,7 @@ type manner struct {
 }
 
 func newMachine(o Object, c *cluster.InstanceConfig, resources []resource) *machine {
-	m := &machine{object: o, provisioned: cluster.ProvisionedTrue}
+	m := &machine{object: o, provisioned: cluster.ProvisionedTrue, boot: "boot0"} // the cluster has lived before the world began
 	m.configure(c, resources)
 	return m
 }

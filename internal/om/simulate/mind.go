@@ -246,6 +246,9 @@ func (w *World) shutDown(n *node) {
 // leave ends a daemon that says so.
 func (w *World) leave(n *node, state string) {
 	w.say(n, -1, "its daemon ends: %s", state)
+	for _, obj := range slices.Sorted(maps.Keys(n.disk)) {
+		w.observe(n, obj)
+	}
 	w.alter(n, func(v *cluster.Node) { v.Monitor.State, v.Monitor.StateUpdatedAt = state, w.clock(n) })
 	w.flush(n)
 	m := &message{life: n.life, gen: n.gen, leaving: true, hears: n.hears()}
@@ -340,6 +343,7 @@ func (w *World) fenceEnds(e happening) {
 		failure = "exit status 1"
 	} else {
 		w.say(v, -1, "is fenced by %s", n.name)
+		w.laws.knownOff(v.id, w.now)
 		w.crash(v)
 	}
 	if !n.daemon || n.life != e.gen {
@@ -352,6 +356,7 @@ func (w *World) fenceEnds(e happening) {
 
 // confirm is an operator who says that a node is off.
 func (w *World) confirm(n *node, victim string) {
+	w.laws.knownOff(w.node(victim).id, w.now)
 	n.own.fences = n.own.fences.Confirm(victim, orchestrate.FenceOverridden, "an operator said so", w.clock(n))
 	w.tellFences(n)
 }

@@ -99,7 +99,7 @@ func (w *World) start(n *node) {
 	n.view.Config = w.configOf(n)
 	for i := range n.peers {
 		p := &n.peers[i]
-		*p = peer{id: p.id, ok: p.ok, cuts: p.cuts, last: p.last}
+		*p = peer{id: p.id, ok: p.ok, cuts: p.cuts, last: p.last, changes: p.changes}
 		n.view.Nodes[w.nodes[p.id].name] = &cluster.Node{}
 		n.view.Peers[w.nodes[p.id].name] = cluster.Peer{}
 	}
@@ -111,9 +111,6 @@ func (w *World) start(n *node) {
 		if m.absent {
 			continue
 		}
-		if m.boot == "" && n.boots == 1 {
-			m.boot = n.bootID() // the cluster has lived before the world began
-		}
 		w.publish(n, obj, func(i *cluster.Instance) { i.Config = m.config })
 		w.told(n, entryKey{partConfig, obj})
 		w.evaluate(n, obj, n.watch(obj))
@@ -121,13 +118,12 @@ func (w *World) start(n *node) {
 	w.relink(n)
 	for i := range n.peers { // what the others have is sent at once: they notice a new life
 		p := &n.peers[i]
-		p.downs++ // nothing is said to be silent that was never heard
 		if p.ok {
-			w.push(w.o.Delay, happening{kind: beat, node: n.id, peer: p.id, gen: p.downs})
+			w.push(w.o.Delay, happening{kind: beat, node: n.id, peer: p.id, gen: p.cuts})
 		}
 		other := w.nodes[p.id]
 		if back := other.peer(n.id); back != nil && back.ok && other.daemon {
-			w.push(w.o.Delay, happening{kind: beat, node: other.id, peer: n.id, gen: back.downs})
+			w.push(w.o.Delay, happening{kind: beat, node: other.id, peer: n.id, gen: back.cuts})
 		}
 	}
 	n.stirred = true

@@ -24,6 +24,7 @@ const (
 	ballot               // the arbitrators answer
 	fenced               // the command that fences peer ends
 	ack                  // peer has taken a message in
+	deafness             // none of our beats came back from peer in time
 )
 
 // outside reports whether an event is nothing that a paused node does or sees.

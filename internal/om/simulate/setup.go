@@ -216,6 +216,12 @@ func (s *site) evaluate(o Object, node string) (*config.Evaluator, *schema.Objec
 		return nil, nil, fmt.Errorf("%s: %s: no such keyword: see `om config doc`", o.Path, key)
 	}
 	ev := &config.Evaluator{Doc: o.Doc, Scope: config.Scope{Node: node, Nodes: s.names}}
+	ev.Options = func(section, option string) (config.Option, bool) {
+		if k := t.Find(option); section == config.DefaultSection && k != nil {
+			return k.Option, true
+		}
+		return config.Option{Name: option, Scopable: true}, true
+	}
 	ev.Lookup = func(_, name string) (string, bool, error) {
 		switch name {
 		case "nodename":

@@ -71,6 +71,7 @@ type World struct {
 	laws    laws
 
 	commands []command // of scripts
+	held     []pair    // links whose messages come last, in a search
 	steps   int
 	sent    int
 	decided int
@@ -280,6 +281,8 @@ func (w *World) happen(e happening) {
 		w.fenceEnds(e)
 	case ack:
 		w.acked(e)
+	case deafness:
+		w.deafened(e)
 	}
 }
 

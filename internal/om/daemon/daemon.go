@@ -29,6 +29,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/auth"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/arbitrator"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/discover"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/evaluate"
@@ -40,6 +41,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/membership"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/monitor"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/nodemon"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/presented"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/reinstall"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/replicate"
@@ -116,10 +118,28 @@ func Run(ctx context.Context, o Options) (err error) {
 		Paths: o.Host.Paths, Loader: engine, Settings: settings{configs, o.Log}.read,
 		State: states, Bus: events, Evaluate: pool, Log: control.Logger("discover"),
 	})
-	objects := monitor.New(monitor.Options{
+	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
+	told := ctx // ends when this process is told to
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ending := &ending{cancel: cancel, node: self, state: states, executor: runs, log: o.Log}
+	var objects *monitor.Monitor
+	var heartbeats *heartbeat.Manager
+	work := &deeds{executor: runs, ending: ending, log: o.Log}
+	nodes := nodemon.New(nodemon.Options{
+		Paths: o.Host.Paths, State: states, Bus: events, Log: control.Logger("node monitor"), Ready: discovery.Ready(), BootID: boot, KernelArgs: kernelArgs(),
+		Power: monitor.SysRq{Paths: o.Host.Paths}, Freeze: work.freeze, Empty: work.empty,
+		FreezeInstance: func(p object.Path) error { return engine.SetFrozen(p, true) },
+		Voter:          &arbitrator.Prober{Password: passwords(data)}, Stonith: configs.Stonith, Runner: o.Host.Runner,
+		Forget:  func(node string) { heartbeats.Forget(node) },
+		Changed: func() { objects.Reconsider() },
+	})
+	ending.nodes = nodes
+	objects = monitor.New(monitor.Options{
 		Paths: o.Host.Paths, Runner: o.Host.Runner, State: states, Bus: events, Log: control.Logger("monitor"),
 		Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine, Locks: engine,
 		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot, History: historyFile(o.Host.Paths, "orchestrations"),
+		Quorum: nodes.Quorum, Fences: nodes.Fences, Fencer: nodes, LeftAt: nodes.LeftAt(),
 	})
 	files := reinstall.New(reinstall.Options{
 		Bus: events, State: states, Instances: engine, Executor: runs, Log: o.Log, Ready: discovery.Ready(),
@@ -132,12 +152,6 @@ func Run(ctx context.Context, o Options) (err error) {
 		},
 	})
 	deaths := witness.New(witness.Options{Bus: events, Evaluate: pool, Log: o.Log})
-	self := &node{name: o.Host.Hostname, state: states, log: o.Log}
-	told := ctx // ends when this process is told to
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ending := &ending{cancel: cancel, node: self, state: states, executor: runs, log: o.Log}
-	drains := newDrainer(self, runs, ending, o.Log)
 	sign := func() (tls.Certificate, error) { return setup.Sign(making) }
 	certificates := presented.New(presented.Options{
 		Objects: stored.Objects{Store: configs, Node: o.Host.Hostname}, Bus: events, Log: o.Log,
@@ -157,10 +171,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	members := membership.New(membership.Options{
 		Host: o.Host, Store: configs, Data: data, Sections: drivers.Sections, Tokens: tokens, Authority: identity.Authority,
 		State: states, Bus: events, Discover: discovery, Peers: peers{states}, Log: control.Logger("membership"), Addresses: addresses, Sign: sign,
-		Compat: compat, Drain: drainWith(drains), Running: running(runs), Restart: ending.Restart, Ready: discovery.Ready(),
+		Compat: compat, Drain: drainWith(nodes), Running: running(runs), Restart: ending.Restart, Ready: discovery.Ready(),
 	})
 	hub := unicast.NewHub()
-	heartbeats := heartbeat.New(heartbeat.Options{
+	heartbeats = heartbeat.New(heartbeat.Options{
 		Node: o.Host.Hostname, State: states, Bus: events, Log: control.Logger("heartbeat"), Ready: discovery.Ready(), Compat: compat,
 		Settings: beats{configs, o.Host.Hostname, o.Log, &standing.Conditions{}}.read,
 		Drivers: map[string]heartbeat.Maker{
@@ -180,7 +194,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Credentials: credentials(o.Host, configs, data, admitted), Limit: admitted.limit,
 		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
-		Nodes: drains, Members: members, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
+		Nodes: nodes, Votes: arbitrator.NewVotes(), Members: members, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 		Heartbeats: hub.Serve,
 	})
 	listeners.server = server
@@ -198,7 +212,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"scheduler", schedules.Run},
 		{"discover", discovery.Run},
 		{"load", self.measure},
-		{"drain", drains.run},
+		{"node monitor", nodes.Run},
 		{"membership", members.Run},
 		{"heartbeats", heartbeats.Run},
 		{"replicate", copies.Run},
@@ -206,7 +220,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain, &standing.Conditions{}}.run},
 		{"lock", process.watch},
 	}
-	outer := []part{{"socket", listeners.serveSocket}, {"certificates", certificates.Run}, {"listener", listeners.serveTLS}, {"user socket", accounts.run}, {"keeper", keeper.run}}
+	outer := []part{{"socket", listeners.serveSocket}, {"certificates", certificates.Run}, {"listener", listeners.serveTLS}, {"user socket", accounts.run}, {"keeper", keeper.run}, {"farewell", farewell{ending, heartbeats.Leave}.run}}
 	err = rings(ctx, inner, discovery.Ready(), outer)
 	o.Log.Info("daemon stopped", slog.Duration("dur", time.Since(began)))
 	if err == nil && ending.again(told) {

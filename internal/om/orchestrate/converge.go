@@ -175,6 +175,8 @@ func (d *decider) verdict(why string) (how, reason string) {
 		if d.isStarted() {
 			return Succeeded, ""
 		}
+	case PlacedAt, Placed:
+		failures = append(failures, d.notThere()...)
 	case Unprovisioned, Purged:
 		for _, name := range d.peers() {
 			if !d.Nodes[name].heard() && d.Path.Kind.Runs() {
@@ -186,6 +188,21 @@ func (d *decider) verdict(why string) (how, reason string) {
 		return Failed, strings.Join(failures, "; ")
 	}
 	return Succeeded, ""
+}
+
+// notThere are the destinations where the object does not run, and why.
+func (d *decider) notThere() []string {
+	var all []string
+	for _, name := range list(d.d.Monitor.GlobalExpectOptions, optionDestination) {
+		n := d.Nodes[name]
+		switch {
+		case name != d.Self && !n.heard():
+			all = append(all, name+": it is not heard any more")
+		case n.avail() != cluster.Up && n.avail() != cluster.NotApplicable:
+			all = append(all, name+": the instance is "+n.avail().String())
+		}
+	}
+	return all
 }
 
 // end ends the orchestration. It is told for a while, for the other nodes.

@@ -129,6 +129,9 @@ func (d *decider) outcome(job Job) {
 		d.failed(job.Action, failed)
 	default:
 		d.because("action-done", "%s is done", job.Action)
+		if job.Action.Verb == Fence {
+			d.d.Memory.RetryAt = d.Now.Add(retryFence) // the facts follow
+		}
 		if stale && d.d.Monitor.GlobalExpect != None || len(job.Action.RID) > 0 {
 			done = when(done != "", StateIdle)
 		}

@@ -234,7 +234,7 @@ func (d *decider) fencing() bool {
 		case state != FenceDue:
 			d.because("fence", "node %s was lost while its instance was up, and its fencing is %s", name, state)
 		case d.Now.Before(d.d.Memory.RetryAt):
-			d.because("fence", "the fencing of node %s failed, it is tried again in %s", name, d.d.Memory.RetryAt.Sub(d.Now))
+			d.because("fence", "node %s is not known to be fenced, it is tried again in %s", name, d.d.Memory.RetryAt.Sub(d.Now))
 			if d.Config.StonithBestEffort {
 				continue
 			}

@@ -147,7 +147,11 @@ type execution struct {
 // was done.
 func (e *Engine) Run(ctx context.Context, p object.Path, r Request) (err error) {
 	r = r.complete(p)
-	if _, err := e.admit(p, r); err != nil {
+	admitted, err := e.admit(p, r)
+	if err != nil {
+		return err
+	}
+	if err := admitted.company(ctx, r); err != nil {
 		return err
 	}
 	log := e.log().With(logAttrs(p, r)...)

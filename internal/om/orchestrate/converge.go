@@ -177,6 +177,12 @@ func (d *decider) verdict(why string) (how, reason string) {
 		}
 	case PlacedAt, Placed:
 		failures = append(failures, d.notThere()...)
+	case Stopped:
+		for _, name := range d.peers() {
+			if n := d.Nodes[name]; !n.heard() && n.Status != nil && !isDown(n.avail()) {
+				failures = append(failures, name+": it does not answer, and its instance was "+n.avail().String())
+			}
+		}
 	case Unprovisioned, Purged:
 		for _, name := range d.peers() {
 			if !d.Nodes[name].heard() && d.Path.Kind.Runs() {

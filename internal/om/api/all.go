@@ -21,6 +21,7 @@ func All() []Endpoint {
 
 		GetDaemonEvents, PostDaemonStop, PostDaemonRestart, PostDaemonShutdown,
 		PostDaemonLogControl, PostDaemonAudit,
+		PostDaemonHeartbeatStart, PostDaemonHeartbeatStop, PostDaemonHeartbeatRestart, PostClusterHeartbeatRotate,
 		PostDaemonListenerStart, PostDaemonListenerStop, PostDaemonListenerRestart, PostDaemonListenerLogControl,
 		GetDaemonExecs, GetDaemonExec, GetDaemonOrchestrations, GetDaemonOrchestration,
 		DeleteDaemonExecs, GetDaemonProcesses, DeleteDaemonProcesses, GetNodeLogs, GetInstanceLogs,

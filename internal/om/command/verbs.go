@@ -116,7 +116,7 @@ func nodeVerbs() []verb.Verb {
 }
 
 func daemonVerbs() []verb.Verb {
-	verbs := append(append(append(daemon.Lifecycle(), daemon.Control()...), daemon.History()...), cluster.Former()...)
+	verbs := append(append(append(daemon.Lifecycle(), daemon.Control()...), append(daemon.Heartbeats(), daemon.History()...)...), cluster.Former()...)
 	return append(verbs,
 		daemon.Events(false),
 		daemon.Auth, daemon.Authority,
@@ -141,6 +141,7 @@ func topics() map[string]string {
 		"session":       "Look at the submitted commands",
 		"orchestration": "Look at the orchestrations",
 		"listener":      "Start and stop the listeners of the daemon",
+		"hb":            "Look at the heartbeats, and act on them",
 		"auth":          "Make what clients of the API need",
 	}
 }

@@ -195,7 +195,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
 		Nodes: nodes, Votes: arbitrator.NewVotes(), Members: members, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
-		Heartbeats: hub.Serve,
+		Heartbeats: rotor{heartbeats, data}, Beats: hub.Serve,
 	})
 	listeners.server = server
 	accounts := &userSocket{path: o.Host.Paths.UserSocket(), runner: o.Host.Runner, server: server, state: states, bus: events, log: o.Log}

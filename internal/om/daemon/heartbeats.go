@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -9,8 +10,10 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/standing"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
+	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/schema"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
 	"github.com/holdfast-ops/holdfast/internal/secret"
@@ -107,4 +110,29 @@ func listenerPort(s *state.State) func(node string) int {
 		}
 		return v.Config.Listener.Port
 	}
+}
+
+// rotor changes the secret that heartbeats are sealed with, which is that of the
+// cluster.
+type rotor struct {
+	*heartbeat.Manager
+
+	data *datastore.Data
+}
+
+var _ httpd.Heartbeats = rotor{}
+
+// Rotate implements [httpd.Heartbeats].
+func (r rotor) Rotate(ctx context.Context) (string, error) {
+	id, err := r.Manager.Rotate(ctx, func(ctx context.Context) error {
+		to, err := datastore.NewSecret()
+		if err == nil {
+			_, err = r.data.Rotate(ctx, to)
+		}
+		return err
+	})
+	if errors.Is(err, heartbeat.ErrRotating) {
+		err = httpd.ErrRotating
+	}
+	return id, err
 }

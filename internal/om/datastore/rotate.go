@@ -2,6 +2,8 @@ package datastore
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -106,6 +108,15 @@ func (tx *Tx) reseal() (keys int, unreadable []string, err error) {
 		}
 	}
 	return keys, unreadable, nil
+}
+
+// NewSecret makes a secret for a cluster.
+func NewSecret() (secret.String, error) {
+	random := make([]byte, 16)
+	if _, err := rand.Read(random); err != nil {
+		return secret.String{}, err
+	}
+	return secret.New(hex.EncodeToString(random)), nil
 }
 
 // Rotate gives the cluster another secret, and seals the keys with it.

@@ -55,6 +55,23 @@ type DaemonHeartbeatUpdated struct {
 	Heartbeat cluster.Heartbeat `json:"heartbeat"`
 }
 
+// HeartbeatRotateRequest says that the secret the heartbeats are sealed with is to be
+// another one.
+type HeartbeatRotateRequest struct {
+	ID string `json:"id"`
+}
+
+// HeartbeatRotateSuccess says that every node has the new secret.
+type HeartbeatRotateSuccess struct {
+	ID string `json:"id"`
+}
+
+// HeartbeatRotateError says that not every node has the new secret, and why.
+type HeartbeatRotateError struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
 // forwarded is an event on its way to the peers.
 type forwarded struct {
 	Kind string          `json:"k"`
@@ -98,6 +115,10 @@ func Unforward(text []byte) (Event, error) {
 		return decodeAs[LeaveOverloadPeriod](f)
 	case InstanceConfigFor{}.Kind():
 		return decodeAs[InstanceConfigFor](f)
+	case HeartbeatRotateError{}.Kind():
+		return decodeAs[HeartbeatRotateError](f)
+	case HeartbeatRotateSuccess{}.Kind():
+		return decodeAs[HeartbeatRotateSuccess](f)
 	case JoinError{}.Kind():
 		return decodeAs[JoinError](f)
 	case JoinIgnored{}.Kind():

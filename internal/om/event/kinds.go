@@ -323,6 +323,24 @@ func (DaemonHeartbeatUpdated) Kind() string { return "DaemonHeartbeatUpdated" }
 func (e DaemonHeartbeatUpdated) Labels() map[string]string { return nodeLabels(e.Node) }
 
 // Kind implements [Event].
+func (HeartbeatRotateError) Kind() string { return "HeartbeatRotateError" }
+
+// Labels implements [Event].
+func (e HeartbeatRotateError) Labels() map[string]string { return map[string]string{"id": e.ID} }
+
+// Kind implements [Event].
+func (HeartbeatRotateRequest) Kind() string { return "HeartbeatRotateRequest" }
+
+// Labels implements [Event].
+func (e HeartbeatRotateRequest) Labels() map[string]string { return map[string]string{"id": e.ID} }
+
+// Kind implements [Event].
+func (HeartbeatRotateSuccess) Kind() string { return "HeartbeatRotateSuccess" }
+
+// Labels implements [Event].
+func (e HeartbeatRotateSuccess) Labels() map[string]string { return map[string]string{"id": e.ID} }
+
+// Kind implements [Event].
 func (Gap) Kind() string { return "resync" }
 
 // Labels implements [Event].
@@ -382,6 +400,9 @@ func Kinds() []string {
 		"ForgetPeer",
 		"HeartbeatAlive",
 		"HeartbeatMessageTypeUpdated",
+		"HeartbeatRotateError",
+		"HeartbeatRotateRequest",
+		"HeartbeatRotateSuccess",
 		"HeartbeatStale",
 		"InstanceConfigDeleted",
 		"InstanceConfigFor",

@@ -32,6 +32,8 @@ type peer struct {
 	answers    map[Incarnation]string // challenges to send back, by the life that gave them
 	asked      []Incarnation          // of answers, the newest last
 
+	head    uint64 // its own generation, as it said last
+	marks   []Mark // what it said last of the others
 	beat    uint64 // the newest that was received
 	acked   uint64 // how far it knows our part
 	keys    []string
@@ -129,6 +131,7 @@ func (x *Exchange) Take(h Header, m *Message, head uint64) (v Verdict, err error
 	p.counters[h.Heartbeat] = h.Counter
 	v.Beat, v.Leaving = true, m.Leaving
 	p.beat = max(p.beat, m.Beat)
+	p.head, p.marks = m.Head, m.Marks
 	if told {
 		v.Echo = mark.Beat
 	}
@@ -205,7 +208,7 @@ func (p *peer) forgetCandidates(believed Incarnation) {
 }
 
 func (p *peer) adopt(i Incarnation) {
-	p.incarnation, p.acked, p.beat, p.heardUs = i, 0, 0, false
+	p.incarnation, p.acked, p.beat, p.heardUs, p.head, p.marks = i, 0, 0, false, 0, nil
 	clear(p.counters)
 	p.part.Begin(i)
 }
@@ -274,12 +277,42 @@ func (x *Exchange) Synced(node string) bool {
 	return p != nil && p.part.Synced()
 }
 
-// Gens are the generations up to which each node is known, and those up to which
-// each node knows ours.
-func (x *Exchange) Gens() (applied, acked map[string]uint64) {
-	applied, acked = map[string]uint64{}, map[string]uint64{}
+// Gens are the generations up to which the nodes that are known know the others, by
+// node, then by the node that is known. Head is that of this one.
+func (x *Exchange) Gens(head uint64) map[string]map[string]uint64 {
+	own := map[string]uint64{x.self: head}
+	all := map[string]map[string]uint64{x.self: own}
 	for node, p := range x.peers {
-		applied[node], acked[node] = p.part.Gen, p.acked
+		own[node] = p.part.Gen
+		theirs := map[string]uint64{}
+		if p.incarnation != "" {
+			theirs[node] = p.head
+		}
+		for _, mark := range p.marks {
+			if mark.Challenge == "" {
+				theirs[mark.Node] = mark.Gen
+			}
+		}
+		all[node] = theirs
 	}
-	return applied, acked
+	return all
+}
+
+// AckedBy is how far a node knows the part of this one.
+func (x *Exchange) AckedBy(node string) uint64 {
+	if p := x.peers[node]; p != nil {
+		return p.acked
+	}
+	return 0
+}
+
+// Know tells whether every node has been told of a key and can open it, and which one
+// is first not to.
+func (x *Exchange) Know(key string, heard func(node string) bool) (all bool, missing string) {
+	for _, node := range slices.Sorted(maps.Keys(x.peers)) {
+		if !heard(node) || !slices.Contains(x.peers[node].keys, key) {
+			return false, node
+		}
+	}
+	return true, ""
 }

@@ -3,8 +3,6 @@ package local
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/instance"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
-	"github.com/holdfast-ops/holdfast/internal/secret"
 )
 
 func (b *Backend) data() *datastore.Data { return datastore.New(b.store()) }
@@ -111,10 +108,10 @@ func (b *Backend) InstallKeys(ctx context.Context, c *verb.Call, p object.Path, 
 
 // RotateSecret implements cluster.Rotator.
 func (b *Backend) RotateSecret(ctx context.Context) (cluster.Rotated, error) {
-	random := make([]byte, 16)
-	if _, err := rand.Read(random); err != nil {
+	to, err := datastore.NewSecret()
+	if err != nil {
 		return cluster.Rotated{}, err
 	}
-	done, err := b.data().Rotate(ctx, secret.New(hex.EncodeToString(random)))
+	done, err := b.data().Rotate(ctx, to)
 	return cluster.Rotated{Keys: done.Keys, Unreadable: done.Unreadable, Pending: done.Pending}, err
 }

@@ -73,6 +73,21 @@ func (b *Backend) ControlListener(ctx context.Context, node, name, action string
 	return said.Detail, err
 }
 
+// ControlHeartbeat implements daemon.Beater.
+func (b *Backend) ControlHeartbeat(ctx context.Context, node, name, action string) (string, error) {
+	op := map[string]api.Operation[api.HeartbeatName, api.Problem]{
+		"start": api.PostDaemonHeartbeatStart, "stop": api.PostDaemonHeartbeatStop, "restart": api.PostDaemonHeartbeatRestart,
+	}[action]
+	said, err := do(ctx, b, op, api.HeartbeatName{NodeName: api.NodeName{Node: node}, Name: name})
+	return said.Detail, err
+}
+
+// RotateHeartbeats implements daemon.Beater.
+func (b *Backend) RotateHeartbeats(ctx context.Context) (string, error) {
+	rotation, err := do(ctx, b, api.PostClusterHeartbeatRotate, api.None{})
+	return rotation.ID, err
+}
+
 // SetLogLevel implements daemon.Controller.
 func (b *Backend) SetLogLevel(ctx context.Context, node, name, level string) (string, error) {
 	at, body := api.NodeName{Node: node}, api.LogLevel{Level: level}

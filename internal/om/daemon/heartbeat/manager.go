@@ -90,6 +90,7 @@ type Manager struct {
 	acked    uint64        // by the slowest peer, when it was told last
 	kind     string
 	leaving  bool
+	rotation rotation
 	said     map[refusedKey]refusedSaid
 	beats    [rememberBeats]time.Time // when the last messages were made, by number
 	beaten   uint64                   // the number of the last one
@@ -216,6 +217,7 @@ func (m *Manager) reconcile(ctx context.Context) {
 		}
 	}
 	m.judge(time.Now())
+	m.settle(time.Now())
 	m.publish()
 	m.tellSoon(0)
 }

@@ -91,6 +91,7 @@ func (m *Manager) heard(s *stream, node string, msg *heartbeat.Message, v heartb
 	peer.Deaf = v.Deaf || m.lapse(node, now) <= 0
 	m.setPeer(node, peer)
 	m.o.State.Known(m.exchange.Acked())
+	m.settle(now)
 }
 
 // made is when a message of this node was made; the zero time is too long ago.
@@ -252,6 +253,10 @@ func (m *Manager) look(now time.Time) (wait time.Duration) {
 		}
 		wait = min(wait, left, watchGap)
 	}
+	if m.rotation.id != "" {
+		wait = min(wait, max(0, m.rotation.until.Sub(now)))
+		m.settle(now)
+	}
 	for node, until := range m.grace {
 		left := until.Sub(now)
 		if left <= 0 {
@@ -391,15 +396,12 @@ func (m *Manager) status() cluster.Heartbeat {
 func (m *Manager) Acked(node string, p object.Path) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, acked := m.exchange.Gens()
-	return acked[node] >= m.o.State.MonitorGen(p)
+	return m.exchange.AckedBy(node) >= m.o.State.MonitorGen(p)
 }
 
-// Gens are the generations up to which each node is known here, this one included.
-func (m *Manager) Gens() map[string]uint64 {
+// Gens are the generations up to which each node knows the others, this one included.
+func (m *Manager) Gens() map[string]map[string]uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	applied, _ := m.exchange.Gens()
-	applied[m.o.Node] = m.o.State.Head()
-	return applied
+	return m.exchange.Gens(m.o.State.Head())
 }

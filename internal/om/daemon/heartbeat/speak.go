@@ -149,8 +149,7 @@ func (m *Manager) tally(msg *heartbeat.Message, base uint64, heard bool) {
 	nodes := append(slices.Sorted(maps.Keys(m.peers)), m.o.Node)
 	slices.Sort(nodes)
 	joined := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return n != m.o.Node && !(m.beating(n) && m.exchange.Synced(n)) })
-	applied, _ := m.exchange.Gens()
-	applied[m.o.Node] = msg.Head
+	applied := m.exchange.Gens(msg.Head)[m.o.Node]
 	m.o.Bus.Publish(event.HeartbeatMessageTypeUpdated{
 		Node: m.o.Node, OldType: m.kind, NewType: kind, Nodes: nodes, JoinedNodes: joined, InstalledGens: applied,
 	})

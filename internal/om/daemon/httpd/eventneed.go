@@ -16,7 +16,7 @@ type eventNeed struct {
 func needOf(kind string) eventNeed {
 	switch kind {
 	case "ClusterConfigUpdated", "ClusterStatusUpdated", "DaemonHeartbeatUpdated", "DaemonListenerUpdated", "DaemonStatusUpdated",
-		"ForgetPeer", "HeartbeatAlive", "HeartbeatMessageTypeUpdated", "HeartbeatStale", "NodeAlive", "NodeStale",
+		"ForgetPeer", "HeartbeatAlive", "HeartbeatMessageTypeUpdated", "HeartbeatRotateError", "HeartbeatRotateRequest", "HeartbeatRotateSuccess", "HeartbeatStale", "NodeAlive", "NodeStale",
 		"JoinError", "JoinIgnored", "JoinRequest", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveRequest", "LeaveSuccess",
 		"ArbitratorError", "EnterOverloadPeriod", "LeaveOverloadPeriod", "NodeFence", "NodeRejoin", "NodeSplitAction", "NodeStatusArbitratorsUpdated",
 		"NodeConfigUpdated", "NodeFrozen", "NodeFrozenFileRemoved", "NodeFrozenFileUpdated",

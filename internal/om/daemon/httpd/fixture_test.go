@@ -97,7 +97,7 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
 		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Inventory: inventory.Node{Host: h, Store: f.store, Root: root}, Ending: ending{f.deeds}, Schedules: jobs{},
-		Nodes: nodeActions{f.deeds}, Votes: arbitrator.NewVotes(), Members: members{}, Listeners: listeners{f.deeds}, Control: f.logs, Peers: f.peers, Roots: f.roots,
+		Nodes: nodeActions{f.deeds}, Votes: arbitrator.NewVotes(), Members: members{}, Listeners: listeners{f.deeds}, Heartbeats: heartbeats{listeners{f.deeds}}, Control: f.logs, Peers: f.peers, Roots: f.roots,
 	}
 	if f.change != nil {
 		f.change(&options)
@@ -257,6 +257,20 @@ func (l listeners) Stop(name string) error {
 func (l listeners) Restart(name string) error {
 	l.deeds.add("restart " + name)
 	return nil
+}
+
+// heartbeats are those of a node that has one.
+type heartbeats struct{ listeners }
+
+func (heartbeats) Names() []string { return []string{"hb#1"} }
+
+func (heartbeats) Gens() map[string]map[string]uint64 {
+	return map[string]map[string]uint64{node1: {node1: 7}}
+}
+
+func (h heartbeats) Rotate(context.Context) (string, error) {
+	h.deeds.add("rotate")
+	return "3f0e0f5e-6a55-4c7e-a7d5-61a1b5b6f6ad", nil
 }
 
 // deeds records what would have been done.

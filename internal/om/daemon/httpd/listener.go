@@ -110,9 +110,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 func (s *Server) serveHeartbeats(ctx context.Context, c *tls.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // which ends the reading
 	defer stop()
-	if s.o.Heartbeats == nil || c.SetDeadline(time.Time{}) != nil {
+	if s.o.Beats == nil || c.SetDeadline(time.Time{}) != nil {
 		_ = c.Close() // nobody listens
 		return
 	}
-	s.o.Heartbeats(c)
+	s.o.Beats(c)
 }

@@ -77,6 +77,9 @@ func (s *Server) getClusterStatus(ctx context.Context, in *api.ClusterStatusQuer
 	if !principal(ctx).Grants.Has(rbac.Root) {
 		nodes = publicNodes(nodes)
 	}
+	if s.o.Heartbeats != nil {
+		nodes = withGens(nodes, s.o.Heartbeats.Gens())
+	}
 	head, err := json.Marshal(struct {
 		Config cluster.Config           `json:"config"`
 		Status cluster.Health           `json:"status"`

@@ -54,6 +54,7 @@ func (s *Server) routes() {
 	handle(s, api.PostDaemonShutdown, s.postDaemonShutdown)
 	handle(s, api.PostDaemonLogControl, s.postDaemonLogControl)
 	register(s, api.PostDaemonAudit.Describe(), s.postDaemonAudit)
+	s.heartbeats()
 	s.listenerAction(api.PostDaemonListenerStart, "is started", Listeners.Start)
 	s.listenerAction(api.PostDaemonListenerStop, "is stopped", Listeners.Stop)
 	s.listenerAction(api.PostDaemonListenerRestart, "is restarted", Listeners.Restart)

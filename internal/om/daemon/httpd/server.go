@@ -129,9 +129,9 @@ type Options struct {
 	Votes     Votes
 	Control   *logs.Control
 
-	// Heartbeats reads what a peer sends on a connection, until it closes; nil:
-	// nothing.
-	Heartbeats func(net.Conn)
+	Heartbeats Heartbeats
+	// Beats reads what a peer sends on a connection, until it closes; nil: nothing.
+	Beats func(net.Conn)
 
 	Peers Peers          // nil: this node is alone
 	Roots *x509.CertPool // the authorities of the certificates of the peers

@@ -125,7 +125,7 @@ func TestExplanations(t *testing.T) {
 // what is done.
 func passing() []string {
 	return []string{
-		"converge", "ended", "peer-unacked", "peer-stops", "wait-peers", "wait-priors", "wait-stop", "catch-up",
+		"converge", "ended", "peer-unacked", "peer-stops", "wait-peers", "wait-priors", "wait-stop", "catch-up", "taken-over", "peer-restarts",
 		"acting", "action-done", "action-running", "adopt", "await", "boot", "delete", "deleted", "down", "evaluating", "freeze", "ha-start",
 		"hold", "locked", "monitor-action", "monitor-action-done", "no-instance", "no-status", "peer-acting", "peer-ready", "pre-monitor-action",
 		"provision", "provisioned", "record-boot", "recovered", "release", "restart", "restart-delay", "resume", "settled", "start", "stop",

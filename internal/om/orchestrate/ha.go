@@ -209,6 +209,8 @@ func (d *decider) peersForbid(no func(id, format string, a ...any) bool) bool {
 			return no("peer-acting", "node %s pursues %s", name, n.Monitor.GlobalExpect)
 		case IsActing(n.Monitor.State) && (!flex || n.Monitor.State != StateStarting):
 			return no("peer-acting", "node %s is %s", name, n.Monitor.State)
+		case !flex && d.restartsBy(n):
+			return no("peer-restarts", "node %s is to restart what is down there", name)
 		case n.Monitor.State == StateReady && d.yields(name):
 			if !flex {
 				return no("peer-ready", "node %s is about to start", name)

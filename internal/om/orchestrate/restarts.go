@@ -84,6 +84,7 @@ func (d *decider) restartResources() bool {
 	if !d.mayRestart() {
 		return false
 	}
+	claimed := d.claimed()
 	var active, standby, lost []string
 	waiting := false
 	for _, rid := range sortedKeys(d.Config.Resources) {
@@ -91,7 +92,7 @@ func (d *decider) restartResources() bool {
 		if config.IsDisabled || d.well(rid) || d.me.Status.Resources[rid].Stopped || d.me.Status.Resources[rid].Disable {
 			continue
 		}
-		if d.d.Monitor.LocalExpect != Started && !config.IsStandby {
+		if (d.d.Monitor.LocalExpect != Started || claimed) && !config.IsStandby {
 			continue
 		}
 		counter := d.d.Monitor.Resources[rid]
@@ -124,6 +125,42 @@ func (d *decider) restartResources() bool {
 		return false
 	}
 	return true
+}
+
+// claimed reports whether another node runs the object, or is about to, while nothing
+// of the instance does any more: it is not to be restarted beside.
+func (d *decider) claimed() bool {
+	if d.Config.Topology == cluster.TopologyFlex || !isDown(d.me.avail()) || d.d.Monitor.LocalExpect != Started {
+		return false
+	}
+	for _, name := range d.peers() {
+		n := d.Nodes[name]
+		switch {
+		case !n.heard():
+		case n.active():
+			d.because("taken-over", "the object runs on node %s: nothing of this instance is restarted", name)
+			d.expect(None)
+			return true
+		case n.Monitor != nil && n.Monitor.State == StateReady:
+			d.because("peer-ready", "node %s is about to start", name)
+			return true
+		}
+	}
+	return false
+}
+
+// restartsBy reports whether a peer is going to restart what is down there.
+func (d *decider) restartsBy(n Node) bool {
+	if n.Monitor.LocalExpect != Started || n.frozen() || n.held() || n.provisioned() == cluster.ProvisionedFalse || IsActing(n.Monitor.State) {
+		return false
+	}
+	for rid, r := range n.Monitor.Resources {
+		s, known := n.Status.Resources[rid]
+		if known && r.Restart.Remaining > 0 && counted(rid, s) && !s.Stopped && s.Status.Plain() == cluster.Down {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *decider) mayRestart() bool {

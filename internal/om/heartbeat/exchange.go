@@ -36,6 +36,7 @@ type peer struct {
 	marks   []Mark // what it said last of the others
 	beat    uint64 // the newest that was received
 	acked   uint64 // how far it knows our part
+	sure    uint64 // the same, by a message that was taken to its end
 	keys    []string
 	heardUs bool // it said once that it hears this node
 }
@@ -147,6 +148,10 @@ func (x *Exchange) Take(h Header, m *Message, head uint64) (v Verdict, err error
 	before := p.part.Gen
 	news, known := p.part.Take(m)
 	v.News, v.Missed, v.Ack = news, !known, p.part.Gen > before
+	p.sure = min(p.sure, p.acked)
+	if known && p.part.Gen >= m.Head {
+		p.sure = p.acked
+	}
 	v.Reply = v.Reply || p.acked != was && p.acked < head || v.Missed || v.Ack && m.To < m.Head
 	return v, nil
 }
@@ -208,7 +213,7 @@ func (p *peer) forgetCandidates(believed Incarnation) {
 }
 
 func (p *peer) adopt(i Incarnation) {
-	p.incarnation, p.acked, p.beat, p.heardUs, p.head, p.marks = i, 0, 0, false, 0, nil
+	p.incarnation, p.acked, p.sure, p.beat, p.heardUs, p.head, p.marks = i, 0, 0, 0, false, 0, nil
 	clear(p.counters)
 	p.part.Begin(i)
 }
@@ -298,10 +303,11 @@ func (x *Exchange) Gens(head uint64) map[string]map[string]uint64 {
 	return all
 }
 
-// AckedBy is how far a node knows the part of this one.
+// AckedBy is how far a node knows the part of this one, when everything is known here
+// that it had to say of itself then.
 func (x *Exchange) AckedBy(node string) uint64 {
 	if p := x.peers[node]; p != nil {
-		return p.acked
+		return p.sure
 	}
 	return 0
 }

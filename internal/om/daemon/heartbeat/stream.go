@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -191,10 +193,12 @@ func (l link) Sent(peer string) {
 	defer l.s.m.mu.Unlock()
 	now := time.Now()
 	l.s.each(peer, l.s.tx, func(_ string, b *beat) {
+		shown := b.beating && b.failures == ""
 		b.at, b.last, b.failures = now, now, ""
-		b.refused = nil
 		if !b.beating {
 			b.beating, b.changed = true, now
+		}
+		if !shown {
 			l.s.m.publish()
 		}
 	})
@@ -205,9 +209,13 @@ func (l link) Failed(peer string, err error) {
 	l.s.m.mu.Lock()
 	defer l.s.m.mu.Unlock()
 	l.s.each(peer, l.s.tx, func(node string, b *beat) {
+		first := b.failures == ""
 		if b.failures != err.Error() {
 			b.failures = err.Error()
 			l.s.m.o.Log.Debug("a beat is not sent", slog.String("hb", l.s.setup.Name), slog.String("peer", node), slog.Any("err", err))
+		}
+		if first {
+			l.s.m.publish()
 		}
 	})
 }
@@ -305,7 +313,11 @@ func (s *stream) status(direction string, beats map[string]*beat) cluster.Heartb
 		if desc == "" {
 			desc = s.desc
 		}
+		if b.failures != "" {
+			v.Alerts = append(v.Alerts, cluster.HeartbeatAlert{Severity: "warning", Message: peer + ": " + b.failures})
+		}
 		v.Peers[peer] = cluster.HeartbeatPeer{Desc: desc, IsBeating: b.beating, ChangedAt: b.changed.Round(0), LastBeatingAt: b.last.Round(0)}
 	}
+	slices.SortFunc(v.Alerts, func(a, b cluster.HeartbeatAlert) int { return strings.Compare(a.Message, b.Message) })
 	return v
 }

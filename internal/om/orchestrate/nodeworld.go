@@ -78,7 +78,8 @@ func FencesOf(f Fences, view *cluster.View, self string, now time.Time) Fences {
 		p := view.Peers[name]
 		switch {
 		case name == self:
-		case p.Beating && !p.Deaf:
+		case p.Beating && p.Deaf: // it is not forgotten yet: what it runs is not known to be lost
+		case p.Beating:
 			f = f.Back(name)
 		case !p.Heard:
 			f = f.Lost(name, nil, true, now)

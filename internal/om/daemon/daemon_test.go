@@ -312,16 +312,16 @@ func (r *running) status(t *testing.T, p object.Path) cluster.Status {
 // orchestrate gives a goal and waits for its end.
 func (r *running) orchestrate(t *testing.T, op api.Operation[api.ObjectName, api.OrchestrationQueued], p object.Path) {
 	t.Helper()
-	r.ended(t, op.ID, p, do(t, r.Client, op, api.Named(p)).OrchestrationID)
+	r.reached(t, op.ID, p, do(t, r.Client, op, api.Named(p)).OrchestrationID)
 }
 
 func (r *running) started(t *testing.T, p object.Path) {
 	t.Helper()
 	op := api.PostObjectActionStart
-	r.ended(t, op.ID, p, do(t, r.Client, op, api.ObjectStart{ObjectName: api.Named(p)}).OrchestrationID)
+	r.reached(t, op.ID, p, do(t, r.Client, op, api.ObjectStart{ObjectName: api.Named(p)}).OrchestrationID)
 }
 
-func (r *running) ended(t *testing.T, what string, p object.Path, id string) {
+func (r *running) reached(t *testing.T, what string, p object.Path, id string) {
 	t.Helper()
 	o := do(t, r.Client, api.GetDaemonOrchestration, api.WaitQuery{ID: id, Wait: "2m"})
 	if o.State != api.StateSucceeded {

@@ -4,7 +4,6 @@ package trial_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -323,13 +322,7 @@ func TestAClockThatStepsMovesNothing(t *testing.T) {
 func TestTheCheckerSeesTwoThatAreStartedByHand(t *testing.T) {
 	t.Parallel()
 	s := tell(t, bed.Options{}, trial.Short)
-	s.om("node1", "cluster", "freeze", "--wait", "--time", "60s")
-	if _, err := s.Node("node2").Run(t.Context(), "om", "web", "instance", "start", "--force"); err != nil {
-		if _, refused := errors.AsType[*bed.ExitError](err); !refused {
-			t.Fatal(err)
-		}
-		s.om("node2", "exec", "--", "true")
-	}
+	s.om("node2", "web", "instance", "start")
 	s.until("the checker sees two", func() bool { return len(s.broken()) > 0 })
 	s.answers("node1,node2")
 }

@@ -245,29 +245,10 @@ func (t *Trial) AwaitAll(ctx context.Context) error {
 	return nil
 }
 
-// Create makes a service on every node, as a configuration that all have.
+// Create makes a service, on the first node.
 func (t *Trial) Create(ctx context.Context, p object.Path, conf string) error {
-	first := t.Nodes()[0]
-	if _, err := first.Run(ctx, "sh", "-c", "printf '%s' \"$1\" | om "+p.String()+" create --config -", "sh", conf); err != nil {
-		return err
-	}
-	for _, n := range t.Nodes()[1:] { // XXX replication
-		if err := copyInto(filepath.Join(first.Etc(), "opensvc", p.Name+".conf"), filepath.Join(n.Etc(), "opensvc", p.Name+".conf")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func copyInto(from, to string) error {
-	b, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(to+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(to+".new", to)
+	_, err := t.Nodes()[0].Run(ctx, "sh", "-c", "printf '%s' \"$1\" | om "+p.String()+" create --config -", "sh", conf)
+	return err
 }
 
 // Failover is the configuration of a failover service that answers on [Port].

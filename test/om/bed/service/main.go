@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -176,51 +175,73 @@ func (w *stand) guard(ctx context.Context) {
 	}
 }
 
-// probe asks every address, again and again.
+// probe asks every address, again and again, and says who answers when it changes. A
+// node that does not answer holds up nobody else's answers.
 func probe(ctx context.Context, out io.Writer, every time.Duration, addresses []string) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	type change struct {
+		address int
+		answer  witness.Answer
+	}
+	changes := make(chan change)
+	for i, address := range addresses {
+		go func() {
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			last := "?"
+			for ctx.Err() == nil {
+				asked := monotonic()
+				if who := ask(ctx, address); who != last {
+					last = who
+					select {
+					case changes <- change{i, witness.Answer{At: asked, Until: monotonic(), Who: who}}:
+					case <-ctx.Done():
+					}
+				}
+				select {
+				case <-ctx.Done():
+				case <-tick.C:
+				}
+			}
+		}()
+	}
+	who := make([]string, len(addresses))
 	last := "?"
 	enc := json.NewEncoder(out)
-	for ctx.Err() == nil {
-		asked := monotonic()
-		if who := ask(ctx, addresses); who != last {
-			last = who
-			if err := enc.Encode(witness.Answer{At: asked, Until: monotonic(), Who: who}); err != nil {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case c := <-changes:
+			who[c.address] = c.answer.Who
+			all := slices.DeleteFunc(slices.Clone(who), func(s string) bool { return s == "" })
+			slices.Sort(all)
+			c.answer.Who = strings.Join(slices.Compact(all), ",")
+			if c.answer.Who == last {
+				continue
+			}
+			last = c.answer.Who
+			if err := enc.Encode(c.answer); err != nil {
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
 	}
-	return nil
 }
 
-// patience is how long a client waits for an answer.
-const patience = 200 * time.Millisecond
+// patience is how long a client waits for an answer: longer than a busy host needs.
+const patience = 1500 * time.Millisecond
 
-func ask(ctx context.Context, addresses []string) string {
+func ask(ctx context.Context, address string) string {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	who := make([]string, len(addresses))
-	var asking sync.WaitGroup
-	for i, address := range addresses {
-		asking.Go(func() {
-			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-			if err != nil {
-				return
-			}
-			defer func() { _ = conn.Close() }()
-			_ = conn.SetDeadline(time.Now().Add(patience))
-			if b, err := io.ReadAll(io.LimitReader(conn, 256)); err == nil {
-				who[i] = strings.TrimSpace(string(b))
-			}
-		})
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return ""
 	}
-	asking.Wait()
-	who = slices.DeleteFunc(who, func(s string) bool { return s == "" })
-	slices.Sort(who)
-	return strings.Join(slices.Compact(who), ",")
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	b, err := io.ReadAll(io.LimitReader(conn, 256))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
 }

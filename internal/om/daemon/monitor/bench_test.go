@@ -42,8 +42,10 @@ type bench struct {
 
 // world is what the fakes share.
 type world struct {
+	node  string
 	state *state.State
 	root  string
+	acked func(peer string, p object.Path) bool
 
 	mu        sync.Mutex
 	disk      map[object.Path]cluster.InstanceConfig // configurations
@@ -66,9 +68,14 @@ type thing struct {
 
 func newWorld(t *testing.T, names ...string) (*world, *bus.Bus) {
 	t.Helper()
-	b := bus.New("n1")
+	return newWorldOn(t, "n1", names...)
+}
+
+func newWorldOn(t *testing.T, node string, names ...string) (*world, *bus.Bus) {
+	t.Helper()
+	b := bus.New(node)
 	w := &world{
-		state: newState(t, b), root: t.TempDir(), disk: map[object.Path]cluster.InstanceConfig{}, instances: map[object.Path]*thing{},
+		node: node, state: newState(t, b, node), root: t.TempDir(), disk: map[object.Path]cluster.InstanceConfig{}, instances: map[object.Path]*thing{},
 		takes: time.Second, failing: map[string]bool{}, running: map[object.Path]int{},
 	}
 	for _, name := range names {
@@ -107,7 +114,7 @@ func start(t *testing.T, w *world, b *bus.Bus) *bench {
 	x := &bench{state: w.state, bus: b, world: w, ended: make(chan struct{})}
 	x.Monitor = monitor.New(monitor.Options{
 		Paths: host.Paths{Root: w.root}, Runner: w, State: w.state, Bus: b, Log: slog.New(slog.DiscardHandler),
-		Executor: w, Evaluate: w, Discover: w, Flags: w, Locks: w, Power: power{w}, BootID: "b1",
+		Executor: w, Evaluate: w, Discover: w, Flags: w, Locks: w, Power: power{w}, BootID: "b1", Acked: w.acked,
 		History: filepath.Join(w.root, "orchestrations"),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,11 +141,11 @@ func (w *world) Refresh(p object.Path) error {
 	c, ok := w.disk[p]
 	w.mu.Unlock()
 	if !ok {
-		w.state.DeleteInstance(p, "n1")
+		w.state.DeleteInstance(p, w.node)
 		return &object.NotFoundError{What: p.String()}
 	}
-	known := w.state.View().Objects[p] != nil
-	w.state.SetInstanceConfig(p, "n1", c)
+	known := w.state.View().Objects[p] != nil && w.state.View().Objects[p].Instances[w.node].Config != nil
+	w.state.SetInstanceConfig(p, w.node, c)
 	if !known {
 		w.Evaluate(p, func(error) {})
 	}
@@ -156,7 +163,7 @@ func (w *world) Evaluate(p object.Path, done func(error)) {
 			UpdatedAt: time.Now(), Resources: map[string]cluster.ResourceStatus{"app#1": {Status: i.avail}},
 		}
 		w.mu.Unlock()
-		w.state.SetInstanceStatus(p, "n1", s)
+		w.state.SetInstanceStatus(p, w.node, s)
 		done(nil)
 	}()
 }
@@ -282,8 +289,8 @@ func (b *bench) done() []string {
 }
 
 func (b *bench) monitor(name string) cluster.InstanceMonitor {
-	if o := b.state.View().Objects[svc(name)]; o != nil && o.Instances["n1"].Monitor != nil {
-		return *o.Instances["n1"].Monitor
+	if o := b.state.View().Objects[svc(name)]; o != nil && o.Instances[b.world.node].Monitor != nil {
+		return *o.Instances[b.world.node].Monitor
 	}
 	return cluster.InstanceMonitor{}
 }
@@ -303,10 +310,10 @@ func (b *bench) ask(t *testing.T, name, goal string) monitor.Orchestration {
 }
 
 // newState is the state of a daemon that was just started.
-func newState(t *testing.T, b *bus.Bus) *state.State {
+func newState(t *testing.T, b *bus.Bus, node string) *state.State {
 	t.Helper()
-	s := state.New("n1", b)
-	s.SetNodeConfig("n1", cluster.NodeConfig{ReadyPeriod: 5 * time.Second})
+	s := state.New(node, b)
+	s.SetNodeConfig(node, cluster.NodeConfig{ReadyPeriod: 5 * time.Second})
 	return s
 }
 

@@ -293,7 +293,7 @@ func TestADaemonKilledDuringAStartDoesNotStartAgain(t *testing.T) {
 		<-b.ended
 
 		again := bus.New("n1")
-		w.state = newState(t, again)
+		w.state = newState(t, again, "n1")
 		b = start(t, w, again)
 		pass(10 * time.Second) // virtual
 		if m := b.monitor("a"); m.State != "starting" {

@@ -92,6 +92,10 @@ func Explain(w World) Explanation {
 			seen[key] = true
 			cause := Cause{r, change(r.ID, x.Object)}
 			switch {
+			case r.ID == "object-up" && w.Config.Topology != cluster.TopologyFlex && w.object().Avail == cluster.Up:
+				cause.Change = fmt.Sprintf("om %s switch --to %s moves it here", w.Path, w.Self)
+			case r.ID == "object-up" && w.Config.Topology != cluster.TopologyFlex:
+				cause.Change = "the instance that is warn, see its own explanation"
 			case r.ID == "not-orchestrated" && x.Avail == cluster.Up:
 				cause.Change = "orchestrate = ha for the daemon to keep it up"
 			case r.ID == "ready" && m.GlobalExpect == None: // nobody asked for it: there is nothing to give up

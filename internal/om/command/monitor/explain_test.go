@@ -48,8 +48,9 @@ func TestAnExplanationOfEachInstanceIsWritten(t *testing.T) {
       -> om web config update --set app#1.restart=2
 
 web on n2: down, idle
+  the object runs on node n1: nothing of this instance is restarted
   the object is warn
-    -> flex_min, flex_max and flex_target say how many instances are wanted, of an object whose topology is flex
+    -> the instance that is warn, see its own explanation
 
 web may run, by "nodes order", on n2 (leader)
   not on n1: its instance is frozen`

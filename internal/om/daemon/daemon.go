@@ -140,6 +140,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Executor: runs, Evaluate: pool, Discover: discovery, Flags: engine, Locks: engine,
 		Power: monitor.SysRq{Paths: o.Host.Paths}, Ready: discovery.Ready(), BootID: boot, History: historyFile(o.Host.Paths, "orchestrations"),
 		Quorum: nodes.Quorum, Fences: nodes.Fences, Fencer: nodes, LeftAt: nodes.LeftAt(),
+		Acked: func(peer string, p object.Path) bool { return heartbeats.Acked(peer, p) },
 	})
 	files := reinstall.New(reinstall.Options{
 		Bus: events, State: states, Instances: engine, Executor: runs, Log: o.Log, Ready: discovery.Ready(),

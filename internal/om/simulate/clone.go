@@ -26,7 +26,7 @@ func (w *World) Clone() *World {
 	}
 	c.laws.violations = slices.Clone(w.laws.violations)
 	c.laws.asked, c.laws.over = maps.Clone(w.laws.asked), maps.Clone(w.laws.over)
-	c.laws.byHand = maps.Clone(w.laws.byHand)
+	c.laws.byHand, c.laws.stopID = maps.Clone(w.laws.byHand), maps.Clone(w.laws.stopID)
 	c.laws.stopped = make(map[int]map[int]bool, len(w.laws.stopped))
 	for obj, nodes := range w.laws.stopped {
 		c.laws.stopped[obj] = nodes // replaced, never changed

@@ -587,9 +587,12 @@ func (w *World) anyNode(at *node, fixed bool) *node {
 }
 
 func (w *World) abort(n *node, obj int) {
+	if !n.daemon || n.paused || n.disk[obj] == nil || n.disk[obj].absent {
+		return
+	}
 	world := w.worldOf(n, obj)
 	old := world.Nodes[n.name].Monitor
-	if !n.daemon || old == nil {
+	if old == nil {
 		return
 	}
 	w.laws.ended(old.OrchestrationID)
@@ -601,7 +604,7 @@ func (w *World) abort(n *node, obj int) {
 }
 
 func (w *World) clear(n *node, obj int) {
-	if !n.daemon || n.disk[obj] == nil {
+	if !n.daemon || n.paused || n.disk[obj] == nil || n.disk[obj].absent {
 		return
 	}
 	world := w.worldOf(n, obj)

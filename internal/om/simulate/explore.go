@@ -399,11 +399,18 @@ func (w *World) amiss(obj int, d *definition) (string, bool) {
 			continue
 		}
 		c = m.config
+		if !n.daemon {
+			continue
+		}
 		mon := n.view.Objects[d.path].Instances[n.name].Monitor
 		if mon == nil {
 			return n.name + " has no monitor", true
 		}
 		if mon.OrchestrationID != "" {
+			switch mon.State {
+			case orchestrate.StateWaitParents, orchestrate.StateWaitChildren:
+				return "", false // as long as it takes
+			}
 			if orchestrate.IsActing(mon.State) {
 				return "", false // something hangs on purpose
 			}
@@ -412,12 +419,17 @@ func (w *World) amiss(obj int, d *definition) (string, bool) {
 		if m.active() {
 			up++
 		}
-		if m.frozenAt.IsZero() && m.stoppedAt.IsZero() && !orchestrate.IsFailure(mon.State) && m.provisioned != cluster.ProvisionedFalse {
+		if n.frozenAt.IsZero() && m.frozenAt.IsZero() && m.stoppedAt.IsZero() && !orchestrate.IsFailure(mon.State) && m.provisioned != cluster.ProvisionedFalse {
 			free++
 		}
 	}
 	if c == nil || c.Orchestrate != cluster.OrchestrateHA || c.Disabled || len(w.laws.stopped[obj]) > 0 {
 		return "", false
+	}
+	for _, r := range orchestrate.Relations(c, d.path) {
+		if r.Role != orchestrate.SoftAffinity && r.Role != orchestrate.SoftAntiAffinity {
+			return "", false // it may have to wait
+		}
 	}
 	wanted := 1
 	if c.Flex != nil {

@@ -37,6 +37,7 @@ type laws struct {
 	asked      map[string]int // goals accepted, by id: the object
 	over       map[string]bool
 	stopped    map[int]map[int]bool // objects stopped on request, and not started on request since, by the nodes that heard of it
+	stopID     map[int]string // the orchestration that stopped them
 	off        map[int]bool // nodes that were fenced, or said to be off
 	offAt      map[int]time.Duration
 	byHand     map[int]bool // objects somebody started by hand, past the orchestrator
@@ -113,7 +114,7 @@ func (w *World) stoppedFor(n *node, obj int) string {
 	if !n.disk[obj].stoppedAt.IsZero() {
 		return "it was stopped on purpose here"
 	}
-	if w.laws.stopped[obj][n.id] {
+	if w.laws.stopped[obj][n.id] && w.laws.over[w.laws.stopID[obj]] {
 		return "the stop was heard here"
 	}
 	if o := n.view.Objects[w.objects[obj].path]; o != nil {
@@ -222,14 +223,14 @@ func (w *World) checkGoals() {
 // accept takes note of what an operator asked a node for.
 func (l *laws) accept(w *World, n *node, obj int, id, goal string) {
 	if l.asked == nil {
-		l.asked, l.stopped = map[string]int{}, map[int]map[int]bool{}
+		l.asked, l.stopped, l.stopID = map[string]int{}, map[int]map[int]bool{}, map[int]string{}
 	}
 	l.asked[id] = obj
 	switch goal {
 	case orchestrate.Stopped:
-		l.stopped[obj] = map[int]bool{n.id: true}
+		l.stopped[obj], l.stopID[obj] = map[int]bool{n.id: true}, id
 		for _, id := range w.objects[obj].scope {
-			if other := w.nodes[id]; other != n && w.share(n, other) && w.settledPair(n, other) {
+			if other := w.nodes[id]; other != n && !w.cut(n.id, id) && !w.cut(id, n.id) && w.share(n, other) {
 				l.stopped[obj][id] = true
 			}
 		}

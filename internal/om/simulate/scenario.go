@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-ops/holdfast/internal/om/config"
+	"github.com/holdfast-ops/holdfast/internal/om/object"
 )
 
 // Scenario is a script of what happens to a cluster.
@@ -85,6 +88,11 @@ func ParseScenario(data []byte) (*Scenario, error) {
 		}
 	}
 	setup, err := NewSetup(files)
+	var syntax *config.SyntaxError
+	if errors.As(err, &syntax) {
+		name, _, _ := strings.Cut(err.Error(), ":")
+		return nil, &SyntaxError{at[name] + syntax.Line, name + ": " + syntax.Reason}
+	}
 	if err != nil {
 		name, _, _ := strings.Cut(err.Error(), ":")
 		return nil, &SyntaxError{at[name], err.Error()}
@@ -152,7 +160,7 @@ func (s *Scenario) Format(transcript string) []byte {
 func (s *Scenario) check() error {
 	w, err := New(s.Setup, Options{})
 	if err != nil {
-		return &SyntaxError{0, err.Error()}
+		return &SyntaxError{s.culprit(err), err.Error()}
 	}
 	for _, l := range s.script {
 		if _, err := w.parse(l.text); err != nil {
@@ -160,6 +168,27 @@ func (s *Scenario) check() error {
 		}
 	}
 	return nil
+}
+
+// culprit is the line of the configuration an error is about; 0 when it does not
+// name one.
+func (s *Scenario) culprit(err error) int {
+	where, what, _ := strings.Cut(err.Error(), ": ")
+	for _, part := range s.source {
+		bare := strings.TrimSuffix(part.name, ".conf")
+		p, pathErr := object.Parse(bare)
+		if part.name != where && (pathErr != nil || p.String() != where) {
+			continue
+		}
+		for i, l := range strings.Split(part.text, "\n") {
+			key, _, ok := strings.Cut(l, "=")
+			if key = strings.TrimSpace(key); ok && key != "" && strings.Contains(what, key+":") {
+				return part.at + 1 + i
+			}
+		}
+		return part.at
+	}
+	return 0
 }
 
 // Result is what a run of a scenario gives.

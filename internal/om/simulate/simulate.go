@@ -354,3 +354,38 @@ func (w *World) node(name string) *node {
 	}
 	return nil
 }
+
+// Do does a line of a script. The error is that of the line, or what the world
+// answers to it.
+func (w *World) Do(line string) error {
+	do, err := w.parse(line)
+	if err != nil {
+		return err
+	}
+	err = do()
+	w.settle()
+	return err
+}
+
+// Amiss tells what is not as it should be in a world that was left alone for long
+// enough, every node and link being well: objects that are not up, goals that have
+// not ended, nodes that do not agree about a goal.
+func (w *World) Amiss() []string {
+	var all []string
+	for obj, d := range w.objects {
+		if text, bad := w.amiss(obj, d); bad {
+			all = append(all, d.path.String()+": "+text)
+		}
+	}
+	return all
+}
+
+// Sent counts the messages sent so far, Decided the decisions taken, and Events
+// what happened.
+func (w *World) Sent() int { return w.sent }
+
+// Decided counts the decisions taken so far.
+func (w *World) Decided() int { return w.decided }
+
+// Events counts what happened so far.
+func (w *World) Events() int { return w.steps }

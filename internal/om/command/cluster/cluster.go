@@ -3,6 +3,8 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -17,7 +19,7 @@ import (
 // Verbs returns the commands on the cluster.
 func Verbs() []verb.Verb {
 	return append(append(configure.Verbs(this), members()...),
-		rotate,
+		rotate, simulation,
 		verb.Verb{
 			Path: "status", Selects: true, Group: "query", Short: "Show the state of the cluster",
 			Long: "Show the state of the cluster: the same as the monitor. -o json gives everything there is to know.",
@@ -29,17 +31,21 @@ func Verbs() []verb.Verb {
 		},
 		verb.Verb{
 			Path: "freeze", Group: "actions", Short: "Forbid the daemons of the cluster to act by themselves",
-			New: verb.Does(func(ctx context.Context, f Freezer, c *verb.Call) error { return freeze(ctx, f, c, true) }),
+			Long: "Have every node of the cluster that is heard freeze itself. A node that is not heard does so when it rejoins.",
+			New:  verb.Needs(func(f Freezer) verb.Runner { return &freeze{freezer: f, frozen: true} }),
 		},
 		verb.Verb{
 			Path: "unfreeze", Aliases: []string{"thaw"}, Group: "actions", Short: "Let the daemons of the cluster act by themselves",
-			New: verb.Does(func(ctx context.Context, f Freezer, c *verb.Call) error { return freeze(ctx, f, c, false) }),
+			New: verb.Needs(func(f Freezer) verb.Runner { return &freeze{freezer: f} }),
 		},
 		verb.Verb{
-			Path: "abort", Group: "actions", Short: "Abort what the cluster is asked to do as a whole, and the drains of its nodes",
+			Path: "abort", Group: "actions", Short: "Abort what the cluster is asked to do as a whole, and the drain of this node",
 			New: verb.Does(func(ctx context.Context, a Aborter, c *verb.Call) error {
 				id, err := a.AbortCluster(ctx)
-				return wrote(c, id, err)
+				if err != nil {
+					return err
+				}
+				return wrote(c, id, api.StateSucceeded)
 			}),
 		},
 	)
@@ -47,14 +53,44 @@ func Verbs() []verb.Verb {
 
 // Freezer freezes every node of the cluster.
 type Freezer interface {
-	// FreezeCluster returns once it is done, with the id of the orchestration,
-	// "" when there was none to ask.
+	// FreezeCluster returns the id of the orchestration, "" when there was none to
+	// ask and it is done.
 	FreezeCluster(ctx context.Context, frozen bool) (id string, err error)
+	// WaitCluster returns an orchestration once it has ended.
+	WaitCluster(ctx context.Context, id string, limit time.Duration) (api.Orchestration, error)
 }
 
-func freeze(ctx context.Context, f Freezer, c *verb.Call, frozen bool) error {
-	id, err := f.FreezeCluster(ctx, frozen)
-	return wrote(c, id, err)
+// freeze freezes or unfreezes the cluster.
+type freeze struct {
+	freezer Freezer
+	frozen  bool
+	wait    bool
+	limit   time.Duration
+}
+
+func (z *freeze) Flags(f *pflag.FlagSet) {
+	f.BoolVar(&z.wait, "wait", true, "wait until it is done, fail if it fails")
+	f.DurationVar(&z.limit, "time", 5*time.Minute, "give up waiting after this long")
+}
+
+func (z *freeze) Run(ctx context.Context, c *verb.Call) error {
+	id, err := z.freezer.FreezeCluster(ctx, z.frozen)
+	if err != nil || id == "" {
+		return err
+	}
+	if !z.wait {
+		return wrote(c, id, "accepted")
+	}
+	o, err := z.freezer.WaitCluster(ctx, id, z.limit)
+	switch {
+	case err != nil:
+		return fmt.Errorf("wait for orchestration %s: %w", id, err)
+	case o.State == api.StateRunning:
+		return fmt.Errorf("orchestration %s is still running after %s: it goes on", id, z.limit)
+	case o.State != api.StateSucceeded:
+		return fmt.Errorf("orchestration %s %s: %s", id, o.State, o.Reason)
+	}
+	return wrote(c, id, o.State)
 }
 
 // Aborter aborts what the cluster does.
@@ -62,14 +98,11 @@ type Aborter interface {
 	AbortCluster(ctx context.Context) (id string, err error)
 }
 
-// wrote prints an orchestration that is over.
-func wrote(c *verb.Call, id string, err error) error {
-	if id == "" || err != nil {
-		return err
-	}
+// wrote prints an orchestration.
+func wrote(c *verb.Call, id, status string) error {
 	return verb.Write(c, []output.Column[string]{
 		{Name: "ORCHESTRATION_ID", Value: func(id string) any { return id }},
-		{Name: "STATUS", Value: func(string) any { return api.StateSucceeded }},
+		{Name: "STATUS", Value: func(string) any { return status }},
 	}, []string{id}, nil)
 }
 

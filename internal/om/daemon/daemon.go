@@ -195,7 +195,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Credentials: credentials(o.Host, configs, data, admitted), Limit: admitted.limit,
 		State: states, Bus: events, Store: configs, Drivers: drivers, Discover: discovery,
 		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
-		Nodes: nodes, Votes: arbitrator.NewVotes(), Members: members, Listeners: listeners, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
+		Nodes: nodes, Votes: arbitrator.NewVotes(), Members: members, Listeners: listeners, Copies: copies, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 		Heartbeats: rotor{heartbeats, data}, Beats: hub.Serve,
 	})
 	listeners.server = server

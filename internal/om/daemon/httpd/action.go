@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,13 +63,14 @@ func (s *Server) postObjectActionSwitch(ctx context.Context, in *api.ObjectSwitc
 	return s.orchestrate(ctx, in.ObjectName, g)
 }
 
-// elsewhere is a node to pass an action on an object on to: one that is heard and has
-// an instance, when this one has none. Empty: it is to be done here.
+// elsewhere is a node to pass on to what is asked of an object: one that is heard and
+// has an instance, the one with the last configuration first, when this one has none.
+// Empty: it is to be done here.
 func (s *Server) elsewhere(c huma.Context, d api.Description) string {
-	if !strings.HasPrefix(d.Path, api.OrchestrationPath) || c.Header(proxiedHeader) != "" {
+	if !asksHolder(d.Path) || c.Header(proxiedHeader) != "" {
 		return ""
 	}
-	p, err := path(api.ObjectName{Namespace: c.Param("namespace"), Kind: c.Param("kind"), Name: c.Param("name")})
+	p, err := path(api.ObjectName{Namespace: c.Param("namespace"), Kind: cmp.Or(c.Param("kind"), string(object.KindSvc)), Name: c.Param("name")})
 	if err != nil {
 		return ""
 	}
@@ -80,12 +82,30 @@ func (s *Server) elsewhere(c huma.Context, d api.Description) string {
 	if _, ok := o.Instances[s.o.Node]; ok {
 		return ""
 	}
+	best, of := "", time.Time{}
 	for _, node := range slices.Sorted(maps.Keys(o.Instances)) {
-		if n := view.Nodes[node]; n != nil && n.Monitor.State != "" {
-			return node
+		n, config := view.Nodes[node], o.Instances[node].Config
+		if n == nil || n.Monitor.State == "" {
+			continue
+		}
+		if best == "" || config != nil && config.UpdatedAt.After(of) {
+			best = node
+			if config != nil {
+				of = config.UpdatedAt
+			}
 		}
 	}
-	return ""
+	return best
+}
+
+// asksHolder tells the operations that need the configuration, or an instance, of the
+// object they are about.
+func asksHolder(operation string) bool {
+	rest, ok := strings.CutPrefix(operation, "/api/object/path/{namespace}/{kind}/{name}/")
+	if !ok {
+		rest, ok = strings.CutPrefix(operation, "/api/object/path/{namespace}/svc/{name}/")
+	}
+	return ok && rest != "" && !strings.HasSuffix(rest, "/keywords")
 }
 
 func (s *Server) postObjectActionRestart(ctx context.Context, in *api.ObjectRestart) (api.OrchestrationQueued, error) {

@@ -178,17 +178,22 @@ func (s *Server) change(ctx context.Context, p object.Path, in api.ConfigChange)
 	if err != nil {
 		return api.Committed{}, badRequest(err)
 	}
-	// The refresh below is the wait: every live node of the object is this one.
-	if _, cancel, err := within(ctx, "wait", in.Wait); err != nil {
+	limited, cancel, err := within(ctx, "wait", in.Wait)
+	if err != nil {
 		return api.Committed{}, err
-	} else {
-		cancel()
 	}
+	defer cancel()
 	committed, err := s.writer(ctx).Update(ctx, p, c)
 	if err != nil {
 		return api.Committed{}, configProblem(err)
 	}
 	s.refresh(p)
+	if in.Wait != "" && s.o.Copies != nil && !p.IsZero() {
+		if missing := s.o.Copies.Await(limited, p); len(missing) > 0 {
+			return api.Committed{}, api.NewProblem(http.StatusRequestTimeout, fmt.Sprintf(
+				"%s: the configuration is committed, and has not reached %s yet: it will, do not update it again", p, strings.Join(missing, ", ")))
+		}
+	}
 	return api.Committed{IsChanged: committed.Changed, LastModified: timestamp(committed.ModTime)}, nil
 }
 

@@ -24,9 +24,9 @@ func needOf(kind string) eventNeed {
 		return eventNeed{node: rbac.AnyRole} // as the status of the cluster
 	case "Exec", "ExecFailed", "ExecSuccess":
 		return eventNeed{object: rbac.NeedGuest, node: rbac.NeedRoot} // as the lists of execs
-	case "ConfigFileConflict", "ConfigFileRemoved", "ConfigFileUpdated":
+	case "ConfigFileRemoved", "ConfigFileUpdated":
 		return eventNeed{object: rbac.NeedGuest, node: rbac.AnyRole} // of the node: node.conf
-	case "FileInstalled",
+	case "ConfigFileConflict", "FileInstalled",
 		"InstanceConfigDeleted", "InstanceConfigFor", "InstanceConfigUpdated", "InstanceFrozenFileRemoved", "InstanceFrozenFileUpdated",
 		"InstanceMonitorAction", "InstanceMonitorDeleted", "InstanceMonitorUpdated",
 		"InstanceStatusDeleted", "InstanceStatusPost", "InstanceStatusUpdated",

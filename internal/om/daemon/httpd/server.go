@@ -98,6 +98,13 @@ type Ending interface {
 	Shutdown(ctx context.Context) error
 }
 
+// Copies are the configurations of the objects on the nodes they are for.
+type Copies interface {
+	// Await returns once every live node has the configuration of an object, or with
+	// those that do not when ctx ends.
+	Await(ctx context.Context, p object.Path) (missing []string)
+}
+
 // Options are what the server works with.
 type Options struct {
 	Node    string
@@ -128,6 +135,7 @@ type Options struct {
 	Members   Members
 	Votes     Votes
 	Control   *logs.Control
+	Copies    Copies // nil: this node is alone
 
 	Heartbeats Heartbeats
 	// Beats reads what a peer sends on a connection, until it closes; nil: nothing.

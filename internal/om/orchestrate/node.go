@@ -186,8 +186,9 @@ func DecideNode(w NodeWorld) NodeDecision {
 	} else if job != nil {
 		d.outcome(*job)
 	}
-	d.adopt()
-	d.step()
+	if !d.adopt() { // what the goal is about is looked at first
+		d.step()
+	}
 	if len(d.d.Because) == 0 {
 		d.because("idle", "nothing is to be done about the node")
 	}
@@ -243,7 +244,7 @@ func (d *nodeDecider) preserve() {
 }
 
 // adopt takes the goal of the peer that was given one last.
-func (d *nodeDecider) adopt() {
+func (d *nodeDecider) adopt() (taken bool) {
 	m := &d.d.Monitor
 	for _, name := range sortedKeys(d.Peers) {
 		p := d.Peers[name]
@@ -259,6 +260,7 @@ func (d *nodeDecider) adopt() {
 			m.GlobalExpect, m.GlobalExpectUpdatedAt = p.Monitor.GlobalExpect, p.Monitor.GlobalExpectUpdatedAt
 			m.OrchestrationID, m.OrchestrationIsDone = p.Monitor.OrchestrationID, false
 			d.rest()
+			taken = true
 		case m.GlobalExpect != None && m.OrchestrationIsDone:
 			d.end(Succeeded, "")
 		case m.GlobalExpect != None:
@@ -266,6 +268,7 @@ func (d *nodeDecider) adopt() {
 			d.rest()
 		}
 	}
+	return taken
 }
 
 // rest leaves a failure, as a new goal tries again.

@@ -40,6 +40,14 @@ func orchestrated() []verb.Verb {
 			New:  verb.Needs(func(o Orchestrator) verb.Runner { return &drain{orchestrator: o, ask: o.AbortNode} }),
 		},
 		{
+			Path: "stonith", Group: "actions", Short: "Fence a node of the cluster",
+			Long: "Run the command of the stonith section of a node, from this node, and wait for its end. " +
+				"With --confirmed nothing is run: somebody has made sure that the node is off, and what waited for it to be fenced is started elsewhere. " +
+				"A node that is not off then runs its services twice.",
+			Example: "om node stonith --node node2\nom node stonith --node node2 --confirmed",
+			New:     verb.Needs(func(f Fencer) verb.Runner { return &stonith{fencer: f} }),
+		},
+		{
 			Path: "clear", Group: "actions", Short: "Forget the failure of a drain",
 			New: verb.Needs(func(o Orchestrator) verb.Runner { return &clearing{orchestrator: o} }),
 		},

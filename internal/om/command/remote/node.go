@@ -77,16 +77,18 @@ func (b *Backend) FreezeCluster(ctx context.Context, frozen bool) (string, error
 		op = api.PostClusterActionFreeze
 	}
 	queued, err := do(ctx, b, op, api.None{})
-	if err != nil {
-		return "", err
-	}
-	runs, err := b.Execs(ctx, api.ExecQuery{NodeName: here(), OrchestrationID: queued.OrchestrationID})
-	for _, run := range runs {
-		if err == nil {
-			err = b.ended(ctx, api.Localhost, run.ExecID, freezeLimit)
-		}
-	}
 	return queued.OrchestrationID, err
+}
+
+// WaitCluster implements cluster.Freezer: the daemon that was asked tells the end.
+func (b *Backend) WaitCluster(ctx context.Context, id string, limit time.Duration) (api.Orchestration, error) {
+	return b.WaitNode(ctx, api.Localhost, id, limit)
+}
+
+// Stonith implements node.Fencer.
+func (b *Backend) Stonith(ctx context.Context, node string, confirmed bool) (string, error) {
+	said, err := do(ctx, b, api.PostClusterActionStonith, api.Stonith{Node: node, Confirmed: confirmed})
+	return said.Detail, err
 }
 
 // ended waits for the end of a run and tells how it failed.

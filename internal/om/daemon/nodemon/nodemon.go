@@ -193,6 +193,9 @@ func (m *Monitor) once() (again, facts bool) {
 	if m.spawn == nil {
 		return false, false
 	}
+	if m.own().GlobalExpect != orchestrate.None { // the flag may be newer than what is known of it
+		m.seeFreeze()
+	}
 	view := m.o.State.View()
 	facts, retry := m.lookAtFences(view)
 	w := m.world(view)

@@ -218,7 +218,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		{"heartbeats", heartbeats.Run},
 		{"replicate", copies.Run},
 		{"settings", followMaxParallel(events, runs)},
-		{"secrets", resealer{data.Reseal, events, o.Log, resealAgain, &standing.Conditions{}}.run},
+		{"secrets", resealer{resealing(data, states), events, o.Log, resealAgain, &standing.Conditions{}}.run},
 		{"lock", process.watch},
 	}
 	outer := []part{{"socket", listeners.serveSocket}, {"certificates", certificates.Run}, {"listener", listeners.serveTLS}, {"user socket", accounts.run}, {"keeper", keeper.run}, {"farewell", farewell{ending, heartbeats.Leave}.run}}

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/standing"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/state"
 	"github.com/holdfast-ops/holdfast/internal/om/datastore"
 	"github.com/holdfast-ops/holdfast/internal/om/event"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
@@ -45,7 +47,7 @@ func (r resealer) run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		if !r.once(ctx) {
-			timer.Reset(r.again)
+			timer.Reset(r.again) // also for what another node was to do, and did not
 		}
 	}
 }
@@ -64,5 +66,26 @@ func (r resealer) once(ctx context.Context) bool {
 	} else if ctx.Err() == nil && r.conditions.News("kept", err.Error()) {
 		r.log.Warn("former cluster secrets are kept: keys may be sealed with them", slog.Any("err", err))
 	}
-	return err == nil
+	return err == nil && !done.Pending
+}
+
+// resealing seals anew what this node is to: the first live one of those that have an
+// object does, and the others get it from there.
+func resealing(data *datastore.Data, s *state.State) func(context.Context) (datastore.Resealed, error) {
+	return func(ctx context.Context) (datastore.Resealed, error) {
+		return data.ResealOf(ctx, func(p object.Path) bool { return isFirst(s.View(), s.Node(), p) })
+	}
+}
+
+func isFirst(v *cluster.View, self string, p object.Path) bool {
+	o := v.Objects[p]
+	if o == nil {
+		return true
+	}
+	for node := range o.Instances {
+		if node < self && v.Peers[node].Beating {
+			return false
+		}
+	}
+	return true
 }

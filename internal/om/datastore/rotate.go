@@ -31,6 +31,12 @@ const maxPasses = 10
 // under the lock of each object found nothing left, and only where the node is
 // the whole cluster: a node that is away may bring back keys sealed before.
 func (d *Data) Reseal(ctx context.Context) (done Resealed, err error) {
+	return d.ResealOf(ctx, func(object.Path) bool { return true })
+}
+
+// ResealOf is [Data.Reseal] of the objects that mine selects: of the nodes that have an
+// object, one seals it anew and the others get it from there.
+func (d *Data) ResealOf(ctx context.Context, mine func(object.Path) bool) (done Resealed, err error) {
 	known, err := d.store.ClusterSecrets()
 	if err == nil {
 		err = known.Damaged
@@ -40,7 +46,7 @@ func (d *Data) Reseal(ctx context.Context) (done Resealed, err error) {
 	}
 	done.Pending = true
 	for range maxPasses {
-		keys, unreadable, err := d.resealAll(ctx)
+		keys, unreadable, err := d.resealAll(ctx, mine)
 		done.Keys, done.Unreadable = done.Keys+keys, unreadable
 		if err != nil {
 			return done, err
@@ -61,14 +67,14 @@ func (d *Data) Reseal(ctx context.Context) (done Resealed, err error) {
 	return done, errors.New("keys keep being sealed with a former secret of the cluster")
 }
 
-func (d *Data) resealAll(ctx context.Context) (keys int, unreadable []string, err error) {
+func (d *Data) resealAll(ctx context.Context, mine func(object.Path) bool) (keys int, unreadable []string, err error) {
 	paths, err := d.store.List()
 	if err != nil {
 		return 0, nil, err
 	}
 	var errs []error
 	for _, p := range paths {
-		if p.Kind != object.KindSec && p.Kind != object.KindUsr {
+		if p.Kind != object.KindSec && p.Kind != object.KindUsr || !mine(p) {
 			continue
 		}
 		n, closed, err := d.resealOne(ctx, p)

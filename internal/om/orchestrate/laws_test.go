@@ -39,6 +39,27 @@ func laws() []law {
 				m.State, m.StateUpdatedAt = orchestrate.StateReady, w.Now.Add(-time.Hour)
 			})
 		})},
+		{"nothing is started before a fence that is required", fencedFirst, change(func(w *orchestrate.World) { w.Fence = nil })},
+		{"nothing is started out of a majority", majority, change(func(w *orchestrate.World) { w.Quorum = true })},
+		{"nothing is done before the peers are known", rejoinDoesNothing, change(func(w *orchestrate.World) { w.Rejoin = false })},
+		{"nothing is started that another node may still run", notHeardElsewhere, change(func(w *orchestrate.World) {
+			for name := range w.Nodes {
+				onNode(w, name, func(n *orchestrate.Node) { n.HeardBy = nil })
+			}
+		})},
+		{"nothing starts of itself before every peer knows", knownFirst, change(func(w *orchestrate.World) {
+			for name := range w.Nodes {
+				onNode(w, name, func(n *orchestrate.Node) { n.Unacked = false })
+			}
+		})},
+		{"nothing starts of itself in company that is forbidden", noBadCompany, change(func(w *orchestrate.World) { w.Affinities = nil })},
+		{"no node acts on a goal that another one has not taken", allTakeIt, change(func(w *orchestrate.World) {
+			for name := range w.Nodes {
+				if name != w.Self {
+					onNode(w, name, func(n *orchestrate.Node) { *n = orchestrate.Node{} })
+				}
+			}
+		})},
 		{"what is up is not started", upIsNotStarted, change(func(w *orchestrate.World) { setAvail(w, cluster.Down) })},
 		{"an orchestration ends with its goal forgotten", endForgets, func(w orchestrate.World) orchestrate.Decision {
 			d := orchestrate.Decide(w)
@@ -190,6 +211,108 @@ func failureIsFinal(f decide, w orchestrate.World) error {
 	return nil
 }
 
+// starts reports whether the decision starts the whole instance, and how: by itself,
+// or because it was asked to.
+func starts(d orchestrate.Decision) bool {
+	return d.Action.Verb == orchestrate.Start && len(d.Action.RID) == 0
+}
+
+func fencedFirst(f decide, w orchestrate.World) error {
+	if w.Nodes[w.Self].Status == nil || w.Config.StonithBestEffort || goal(w) == orchestrate.Restarted || goal(w) == orchestrate.Provisioned {
+		return nil
+	}
+	for name, state := range w.Fence {
+		if n := w.Nodes[name]; state.Blocks() && n.State == "" {
+			if d := f(w); starts(d) {
+				return fmt.Errorf("started, and the fence of %s is %s", name, state)
+			}
+		}
+	}
+	return nil
+}
+
+func majority(f decide, w orchestrate.World) error {
+	if w.Quorum || goal(w) == orchestrate.Restarted {
+		return nil
+	}
+	if d := f(w); d.Action.Verb == orchestrate.Start {
+		return fmt.Errorf("%s, out of a majority", d.Action)
+	}
+	return nil
+}
+
+func rejoinDoesNothing(f decide, w orchestrate.World) error {
+	if !w.Rejoin {
+		return nil
+	}
+	if d := f(w); d.Action.Verb != "" && d.Action.Verb != orchestrate.RecordBoot {
+		return fmt.Errorf("%s, before the peers are known", d.Action)
+	}
+	return nil
+}
+
+func notHeardElsewhere(f decide, w orchestrate.World) error {
+	if goal(w) == orchestrate.Restarted || goal(w) == orchestrate.Provisioned {
+		return nil
+	}
+	for name, n := range w.Nodes {
+		if name != w.Self && n.State == "" && len(n.HeardBy) > 0 {
+			if d := f(w); starts(d) {
+				return fmt.Errorf("started, and %v hears %s", n.HeardBy, name)
+			}
+		}
+	}
+	return nil
+}
+
+func knownFirst(f decide, w orchestrate.World) error {
+	if asked(w) {
+		return nil
+	}
+	for name, n := range w.Nodes {
+		if name != w.Self && n.State != "" && n.Unacked {
+			if d := f(w); starts(d) {
+				return fmt.Errorf("started, and %s may not know", name)
+			}
+		}
+	}
+	return nil
+}
+
+func noBadCompany(f decide, w orchestrate.World) error {
+	if asked(w) {
+		return nil
+	}
+	for _, a := range w.Affinities {
+		if a.Hard && a.Up[w.Self] == a.Anti {
+			if d := f(w); starts(d) {
+				return fmt.Errorf("started with %+v", a)
+			}
+		}
+	}
+	return nil
+}
+
+func allTakeIt(f decide, w orchestrate.World) error {
+	mine := w.Nodes[w.Self].Monitor
+	if mine == nil || goal(w) == orchestrate.None || goal(w) == orchestrate.Deleted || goal(w) == orchestrate.Purged {
+		return nil
+	}
+	for name, n := range w.Nodes {
+		if name == w.Self || n.State == "" {
+			continue
+		}
+		if n.Monitor != nil && (n.Monitor.OrchestrationID == mine.OrchestrationID || n.Monitor.GlobalExpect != orchestrate.None) {
+			continue
+		}
+		d := f(w)
+		if d.Monitor.OrchestrationID == mine.OrchestrationID && d.Action.Verb != "" && d.Action.Verb != orchestrate.RecordBoot && d.Action.Verb != orchestrate.Boot {
+			return fmt.Errorf("%s, and %s has not taken %s", d.Action, name, goal(w))
+		}
+	}
+	return nil
+}
+
 func upIsNotStarted(f decide, w orchestrate.World) error {
 	n := w.Nodes[w.Self]
 	if n.Status == nil || n.Status.Avail != cluster.Up || goal(w) == orchestrate.Restarted {
@@ -328,10 +451,62 @@ func worlds() *rapid.Generator[orchestrate.World] {
 		for _, name := range names {
 			w.Nodes[name] = nodes(now, w.Config).Draw(t, name)
 		}
+		if len(names) > 1 {
+			w.Rejoin = rapid.IntRange(0, 9).Draw(t, "rejoin") == 0
+			for _, name := range names {
+				if rapid.IntRange(0, 4).Draw(t, "fence") == 0 {
+					w.Fence = map[string]orchestrate.FenceState{name: rapid.SampledFrom([]orchestrate.FenceState{
+						orchestrate.FenceDue, orchestrate.FenceRunning, orchestrate.FenceFailed, orchestrate.FenceDone, orchestrate.FenceOverridden,
+					}).Draw(t, "fence state")}
+				}
+			}
+			w.Config.StonithBestEffort = rapid.IntRange(0, 9).Draw(t, "best effort") == 0
+		}
+		if rapid.IntRange(0, 3).Draw(t, "company") == 0 {
+			w.Affinities = []orchestrate.Affinity{{
+				Object: "b", Hard: rapid.Bool().Draw(t, "hard"), Anti: rapid.Bool().Draw(t, "anti"),
+				Up: map[string]bool{rapid.SampledFrom(names).Draw(t, "where"): true},
+			}}
+		}
 		w.Parents = relations().Draw(t, "parents")
 		w.Children = relations().Draw(t, "children")
+		if rapid.IntRange(0, 2).Draw(t, "set the stage") == 0 {
+			aboutToStart(t, &w)
+		}
 		return w
 	})
+}
+
+// aboutToStart makes a world one in which all but what may forbid it is there for the
+// daemon to start the instance, and the peers are idle or lost.
+func aboutToStart(t *rapid.T, w *orchestrate.World) {
+	w.Config.Orchestrate, w.Config.Topology, w.Config.Disabled, w.Config.Flex = cluster.OrchestrateHA, cluster.TopologyFailover, false, nil
+	w.Config.PlacementPolicy = orchestrate.PolicyNodesOrder
+	w.Path.Kind, w.Parents, w.Children = object.KindSvc, nil, nil
+	w.Local = orchestrate.Local{BootID: "b1", LastBootID: "b1", Memory: orchestrate.Memory{Lost: map[string]time.Time{}}}
+	for name := range w.Nodes {
+		onNode(w, name, func(n *orchestrate.Node) {
+			n.Frozen, n.Overloaded = false, false
+			n.Status = &cluster.InstanceStatus{
+				Avail: cluster.Down, Provisioned: cluster.ProvisionedTrue,
+				Resources: map[string]cluster.ResourceStatus{"app#1": {Status: cluster.Down}},
+			}
+			n.Monitor = &cluster.InstanceMonitor{State: orchestrate.StateIdle, GlobalExpect: orchestrate.None, LocalExpect: orchestrate.None}
+			switch {
+			case name == w.Self:
+				n.State = orchestrate.StateIdle
+				n.Monitor.State, n.Monitor.StateUpdatedAt = orchestrate.StateReady, w.Now.Add(-time.Minute)
+			case rapid.Bool().Draw(t, "lost"):
+				n.State, n.Status, n.Monitor, n.Unacked = "", nil, nil, false
+				n.HeardBy = nil
+				if rapid.IntRange(0, 3).Draw(t, "heard by") == 0 {
+					n.HeardBy = []string{"n4"}
+				}
+			default:
+				n.State, n.HeardBy = orchestrate.StateIdle, nil
+			}
+		})
+	}
 }
 
 func relations() *rapid.Generator[map[string]cluster.Status] {
@@ -374,8 +549,12 @@ func configs(now time.Time, scope []string) *rapid.Generator[cluster.InstanceCon
 func nodes(now time.Time, c cluster.InstanceConfig) *rapid.Generator[orchestrate.Node] {
 	return rapid.Custom(func(t *rapid.T) orchestrate.Node {
 		n := orchestrate.Node{
-			State:  rapid.SampledFrom([]string{"idle", "idle", "idle", "idle", "idle", "shutting", "rejoin", "init", ""}).Draw(t, "node state"),
-			Frozen: rapid.IntRange(0, 5).Draw(t, "node frozen") == 0,
+			State:   rapid.SampledFrom([]string{"idle", "idle", "idle", "idle", "idle", "shutting", "rejoin", "init", ""}).Draw(t, "node state"),
+			Frozen:  rapid.IntRange(0, 5).Draw(t, "node frozen") == 0,
+			Unacked: rapid.IntRange(0, 4).Draw(t, "unacked") == 0, Overloaded: rapid.IntRange(0, 9).Draw(t, "overloaded") == 0,
+		}
+		if n.State == "" && rapid.IntRange(0, 3).Draw(t, "heard by") == 0 {
+			n.HeardBy = []string{"n4"}
 		}
 		if rapid.IntRange(0, 9).Draw(t, "status") > 0 {
 			n.Status = statuses(now, c).Draw(t, "status")

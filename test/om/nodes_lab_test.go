@@ -13,6 +13,14 @@ import (
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Files: []string{"lab/nodes.txtar"}, Setup: setup, Cmds: commands(), Condition: condition, RequireExplicitExec: true,
+		Files: []string{"lab/nodes.txtar", "lab/heartbeats.txtar"}, Setup: setup, Cmds: commands(), Condition: condition, RequireExplicitExec: true,
+	})
+}
+
+// TestMembers has nodes enrolled, evicted, and killed meanwhile.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Files: []string{"lab/members.txtar"}, Setup: setup, Cmds: commands(), Condition: condition, RequireExplicitExec: true,
 	})
 }

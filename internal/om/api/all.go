@@ -9,7 +9,7 @@ func All() []Endpoint {
 		PostClusterActionFreeze, PostClusterActionUnfreeze, PostClusterActionAbort, PostClusterActionStonith,
 		PostClusterEnroll, PostClusterEvict, PostClusterJoin, GetClusterJoin, PostClusterLeave, PostDaemonJoin, PostDaemonLeave,
 
-		GetArbitratorVote, PostArbitratorVote,
+		GetArbitratorVote, PostArbitratorVote, GetRelayMessage, PostRelayMessage, GetRelayStatus,
 
 		GetNodeCapabilities, GetNodeSystemDisk, GetNodeSystemGroup, GetNodeSystemHardware, GetNodeSystemIPAddress, GetNodeSystemPackage,
 		GetNodeSystemProperty, GetNodeSystemSANInitiator, GetNodeSystemSANPath, GetNodeSystemUser, GetNodeSystemCheck,
@@ -21,7 +21,7 @@ func All() []Endpoint {
 
 		GetDaemonEvents, PostDaemonStop, PostDaemonRestart, PostDaemonShutdown,
 		PostDaemonLogControl, PostDaemonAudit,
-		PostDaemonHeartbeatStart, PostDaemonHeartbeatStop, PostDaemonHeartbeatRestart, PostClusterHeartbeatRotate,
+		PostDaemonHeartbeatStart, PostDaemonHeartbeatStop, PostDaemonHeartbeatRestart, PostDaemonHeartbeatSign, PostDaemonHeartbeatWipe, PostClusterHeartbeatRotate,
 		PostDaemonListenerStart, PostDaemonListenerStop, PostDaemonListenerRestart, PostDaemonListenerLogControl,
 		GetDaemonExecs, GetDaemonExec, GetDaemonOrchestrations, GetDaemonOrchestration,
 		DeleteDaemonExecs, GetDaemonProcesses, DeleteDaemonProcesses, GetNodeLogs, GetInstanceLogs,

@@ -116,7 +116,7 @@ func nodeVerbs() []verb.Verb {
 }
 
 func daemonVerbs() []verb.Verb {
-	verbs := append(append(append(daemon.Lifecycle(), daemon.Control()...), append(daemon.Heartbeats(), daemon.History()...)...), cluster.Former()...)
+	verbs := append(append(append(daemon.Lifecycle(), daemon.Control()...), append(append(daemon.Heartbeats(), daemon.Relay), daemon.History()...)...), cluster.Former()...)
 	return append(verbs,
 		daemon.Events(false),
 		daemon.Auth, daemon.Authority,
@@ -140,6 +140,7 @@ func topics() map[string]string {
 		"exec":          "Look at the runs of the daemon",
 		"session":       "Look at the submitted commands",
 		"orchestration": "Look at the orchestrations",
+		"relay":         "See what the relays of heartbeats have",
 		"listener":      "Start and stop the listeners of the daemon",
 		"hb":            "Look at the heartbeats, and act on them",
 		"auth":          "Make what clients of the API need",

@@ -35,6 +35,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/evaluate"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat/relay"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat/unicast"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/hook"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
@@ -178,9 +179,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	heartbeats = heartbeat.New(heartbeat.Options{
 		Node: o.Host.Hostname, State: states, Bus: events, Log: control.Logger("heartbeat"), Ready: discovery.Ready(), Compat: compat,
 		Settings: beats{configs, o.Host.Hostname, o.Log, &standing.Conditions{}}.read,
-		Drivers: map[string]heartbeat.Maker{
-			"unicast": unicast.New(unicast.Options{Hub: hub, Shared: listenerPort(states), Dial: unicast.Dial, Listen: unicast.Listen(certificates.For)}),
-		},
+		Drivers:  media(unicast.Options{Hub: hub, Shared: listenerPort(states), Dial: unicast.Dial, Listen: unicast.Listen(certificates.For)}, states, data),
 	})
 	copies := replicate.New(replicate.Options{
 		Paths: o.Host.Paths, Store: configs, State: states, Bus: events, Discover: discovery, Log: control.Logger("replicate"), Ready: discovery.Ready(),
@@ -197,6 +196,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		Monitor: objects, Executor: runs, Schedules: schedules, Logs: book, Instances: engine, Inventory: parts, Ending: ending,
 		Nodes: nodes, Votes: arbitrator.NewVotes(), Members: members, Listeners: listeners, Copies: copies, Control: control, Peers: peers{states}, Roots: authorities(identity.Authority),
 		Heartbeats: rotor{heartbeats, data}, Beats: hub.Serve,
+		Relay: relay.NewStore(), Relays: relays(configs, data, o.Host.Hostname), HeartbeatDisks: disks{configs, o.Host},
 	})
 	listeners.server = server
 	accounts := &userSocket{path: o.Host.Paths.UserSocket(), runner: o.Host.Runner, server: server, state: states, bus: events, log: o.Log}

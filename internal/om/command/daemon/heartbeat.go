@@ -25,7 +25,8 @@ import (
 type Beater interface {
 	ClusterStatus(ctx context.Context, selector string) (api.ClusterStatus, error)
 	ExpandNodes(ctx context.Context, selector string) ([]string, error)
-	// ControlHeartbeat starts, stops or restarts a heartbeat, and returns what was said.
+	// ControlHeartbeat starts, stops or restarts a heartbeat, or prepares its device, and
+	// returns what was said.
 	ControlHeartbeat(ctx context.Context, node, name, action string) (said string, err error)
 	// RotateHeartbeats changes the secret of the cluster, and returns the id of the change.
 	RotateHeartbeats(ctx context.Context) (id string, err error)
@@ -51,6 +52,8 @@ func Heartbeats() []verb.Verb {
 		{"start", "Start a heartbeat that was stopped"},
 		{"stop", "Stop a heartbeat, until it is started or the daemon restarts"},
 		{"restart", "Stop a heartbeat, then start it"},
+		{"sign", "Sign the device of a disk heartbeat, on one node, before it is used"},
+		{"wipe", "Clear the device of a disk heartbeat, which no node can use then"},
 	} {
 		verbs = append(verbs, verb.Verb{
 			Path: "hb " + a[0], Group: "control", Short: a[1],

@@ -77,9 +77,16 @@ func (b *Backend) ControlListener(ctx context.Context, node, name, action string
 func (b *Backend) ControlHeartbeat(ctx context.Context, node, name, action string) (string, error) {
 	op := map[string]api.Operation[api.HeartbeatName, api.Problem]{
 		"start": api.PostDaemonHeartbeatStart, "stop": api.PostDaemonHeartbeatStop, "restart": api.PostDaemonHeartbeatRestart,
+		"sign": api.PostDaemonHeartbeatSign, "wipe": api.PostDaemonHeartbeatWipe,
 	}[action]
 	said, err := do(ctx, b, op, api.HeartbeatName{NodeName: api.NodeName{Node: node}, Name: name})
 	return said.Detail, err
+}
+
+// RelayStatus implements daemon.Relayer.
+func (b *Backend) RelayStatus(ctx context.Context, q api.RelayStatusQuery) ([]api.RelayStatus, error) {
+	list, err := do(ctx, b, api.GetRelayStatus, q)
+	return list.Items, err
 }
 
 // RotateHeartbeats implements daemon.Beater.

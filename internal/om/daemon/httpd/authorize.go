@@ -99,7 +99,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey, p)))
+	ctx := context.WithValue(r.Context(), remoteKey{}, r.RemoteAddr)
+	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(ctx, principalKey, p)))
 }
 
 // authenticate recognises the caller by what the request carries: the socket it

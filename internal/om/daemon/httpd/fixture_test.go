@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/arbitrator"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/bus"
+	"github.com/holdfast-ops/holdfast/internal/om/daemon/heartbeat/relay"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/executor"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/httpd"
 	"github.com/holdfast-ops/holdfast/internal/om/daemon/logs"
@@ -97,7 +98,7 @@ func newFixtureWith(tb testing.TB, root string, prepare func(*fixture)) *fixture
 		Credentials: auth.Credentials{Users: users, Passwords: auth.NewPasswords(users, auth.NewGuesses()), Certificates: &auth.Certificates{Known: users}},
 		State:       f.state, Bus: f.bus, Store: f.store, Drivers: drivers,
 		Discover: discoverer{f}, Monitor: objectives{f.deeds}, Executor: runs{f.deeds}, Logs: logbook.Open(h.Paths), Instances: informer{&instance.Engine{Host: h, Store: f.store, Registry: drivers}}, Inventory: inventory.Node{Host: h, Store: f.store, Root: root}, Ending: ending{f.deeds}, Schedules: jobs{},
-		Nodes: nodeActions{f.deeds}, Votes: arbitrator.NewVotes(), Members: members{}, Listeners: listeners{f.deeds}, Heartbeats: heartbeats{listeners{f.deeds}}, Control: f.logs, Peers: f.peers, Roots: f.roots,
+		Nodes: nodeActions{f.deeds}, Votes: arbitrator.NewVotes(), Relay: relay.NewStore(), Relays: otherRelays, HeartbeatDisks: heartbeatDisks{f.deeds}, Members: members{}, Listeners: listeners{f.deeds}, Heartbeats: heartbeats{listeners{f.deeds}}, Control: f.logs, Peers: f.peers, Roots: f.roots,
 	}
 	if f.change != nil {
 		f.change(&options)

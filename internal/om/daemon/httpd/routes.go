@@ -22,6 +22,7 @@ func (s *Server) routes() {
 	handle(s, api.GetClusterConfigKeywords, s.getClusterConfigKeywords)
 	s.members()
 	s.arbitrator()
+	s.relay()
 	s.freeze(api.PostClusterActionFreeze, api.PostPeerActionFreeze, "freeze", orchestrate.Frozen)
 	s.freeze(api.PostClusterActionUnfreeze, api.PostPeerActionUnfreeze, "unfreeze", orchestrate.Unfrozen)
 	handle(s, api.PostClusterActionStonith, s.postClusterActionStonith)

@@ -134,10 +134,15 @@ type Options struct {
 	Listeners Listeners
 	Members   Members
 	Votes     Votes
+	Relay     Relay
 	Control   *logs.Control
 	Copies    Copies // nil: this node is alone
 
 	Heartbeats Heartbeats
+	// HeartbeatDisks prepares the devices of heartbeats.
+	HeartbeatDisks HeartbeatDisks
+	// Relays tells what the relays of the heartbeats of this node have of its cluster.
+	Relays Relays
 	// Beats reads what a peer sends on a connection, until it closes; nil: nothing.
 	Beats func(net.Conn)
 

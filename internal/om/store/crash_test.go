@@ -56,12 +56,16 @@ func TestHelperProcess(t *testing.T) { //nolint:paralleltest // a process of its
 		_, err = dying.Update(t.Context(), p, set(t, "env.a=new"))
 	case "delete":
 		err = dying.Delete(t.Context(), p)
+	case "delete everywhere":
+		err = dying.DeleteEverywhere(t.Context(), p)
 	case "steps": // of an operation, one a line
 		var names []string
 		trace := s.At(func(step string) { names = append(names, step) })
 		switch detail {
 		case "delete":
 			err = trace.Delete(t.Context(), p)
+		case "delete everywhere":
+			err = trace.DeleteEverywhere(t.Context(), p)
 		default:
 			_, err = trace.Update(t.Context(), p, set(t, "env.a=new"))
 		}
@@ -179,6 +183,24 @@ func TestADeleteKilledAnywhereCanBeDoneAgain(t *testing.T) {
 			}
 			if s.Exists(p) {
 				t.Error("it exists")
+			}
+		})
+	}
+}
+
+func TestADeletionEverywhereKilledAnywhereIsSaidOnceTheFileIsGone(t *testing.T) {
+	t.Parallel()
+	for _, step := range steps(t, "delete everywhere") {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			p := path(t, "ns1/svc/web")
+			s.write(t, "namespaces/ns1/svc/web.conf", old)
+
+			killed(t, again(t, s, "delete everywhere", step))
+
+			if d, err := s.Deletion(p); err != nil || d == nil && !s.Exists(p) {
+				t.Errorf("it is gone, and nobody knows why: %v", err)
 			}
 		})
 	}

@@ -57,6 +57,7 @@ type node struct {
 	frozen   map[object.Path]bool
 	retired  map[object.Path]string
 	retiring func(p object.Path, purge bool) error
+	copies   *replicate.Replicator
 }
 
 const clusterConf = `[DEFAULT]
@@ -130,6 +131,7 @@ func (n *node) start() {
 		},
 		Log: slog.New(slog.NewTextHandler(n.log(), &slog.HandlerOptions{Level: slog.LevelDebug})).With(slog.String("node", n.name)), Ready: ready,
 	})
+	n.copies = r
 	ctx, cancel := context.WithCancel(n.net.ctx)
 	n.cancel, n.done = cancel, make(chan struct{})
 	done := n.done

@@ -50,11 +50,14 @@ func TestChaos(t *testing.T) {
 func chaos(t *testing.T, faults int, seed uint64, fenced bool) {
 	t.Helper()
 	t.Logf("%d faults from seed %d", faults, seed)
-	conf := quorum + trial.Short
+	// Nodes come back when they are mended, which may take longer than the grace of a trial.
+	conf := strings.Replace(quorum+trial.Short, "rejoin_grace_period = 5s", "rejoin_grace_period = 60s", 1)
+	web := trial.Failover("web")
 	if fenced {
 		conf += fences("node1") + fences("node2") + fences("node3")
+		web = strings.Replace(web, "[DEFAULT]\n", "[DEFAULT]\nstonith = true\n", 1)
 	}
-	s := tell(t, bed.Options{VarSize: "64m", Seed: seed}, conf)
+	s := tellOf(t, bed.Options{VarSize: "64m", Seed: seed}, conf, web)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(faults)*10*time.Second+2*time.Minute)
 	defer cancel()
 	well := func(ctx context.Context) error { return s.well(ctx) }

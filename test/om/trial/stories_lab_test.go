@@ -36,8 +36,13 @@ func svc(name string) object.Path {
 // tell begins a story: a failover service that runs on node1.
 func tell(t *testing.T, o bed.Options, conf string) *story {
 	t.Helper()
+	return tellOf(t, o, conf, trial.Failover("web"))
+}
+
+func tellOf(t *testing.T, o bed.Options, conf, web string) *story {
+	t.Helper()
 	s := &story{Trial: beginWith(t, o, conf), t: t}
-	s.create("web", trial.Failover("web"))
+	s.create("web", web)
 	s.ask(trial.Port)
 	s.answers("node1")
 	return s

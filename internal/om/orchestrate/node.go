@@ -62,6 +62,8 @@ type NodeWorld struct {
 	// StartedAt is when the daemon started, LeftAt when the former one was last
 	// alive; zero when there was none.
 	StartedAt, LeftAt time.Time
+	// HeardBefore are the peers a former daemon of this boot heard until it ended.
+	HeardBefore []string
 	// FreezeAtBoot: the kernel was told so, and no daemon has done it since.
 	FreezeAtBoot bool
 	// Instances are the local ones whose freeze may have to follow that of a peer.

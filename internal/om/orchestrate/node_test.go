@@ -112,6 +112,16 @@ func TestANodeDecides(t *testing.T) {
 	}
 }
 
+func unheardBoth(w *orchestrate.NodeWorld) {
+	w.StartedAt, w.HeardBefore = nodeNow, []string{"n2", "n3"}
+	peer("n2", unheard)(w)
+	peer("n3", unheard)(w)
+}
+
+func started(secondsAgo int) func(*orchestrate.NodeWorld) {
+	return func(w *orchestrate.NodeWorld) { w.StartedAt = nodeNow.Add(-time.Duration(secondsAgo) * time.Second) }
+}
+
 func late(w *orchestrate.NodeWorld) { w.StartedAt = nodeNow.Add(-2 * time.Minute) }
 
 func leftAt(d time.Duration) func(*orchestrate.NodeWorld) {
@@ -168,7 +178,10 @@ func TestANodeCountsVotes(t *testing.T) {
 		"a peer that does not hear us counts as lost": {
 			nodeWorld(peer("n2", func(p *orchestrate.Peer) { p.Deaf = true }), peer("n3", lost)), false, "", true, false,
 		},
-		"arbitrators are asked": {nodeWorld(alone, arbitrators(plain)), false, "", false, true},
+		"the peers of a former daemon, soon after its end": {nodeWorld(inState("rejoin"), unheardBoth), false, "", false, false},
+		"the peers of a former daemon, later":              {nodeWorld(inState("rejoin"), unheardBoth, started(11)), false, "", true, false},
+		"the peers nobody has ever heard":                  {nodeWorld(inState("rejoin"), unheardBoth, started(11), func(w *orchestrate.NodeWorld) { w.HeardBefore = nil }), false, "", false, false},
+		"arbitrators are asked":                            {nodeWorld(alone, arbitrators(plain)), false, "", false, true},
 		"two votes of an arbitrator are enough for one of three": {
 			nodeWorld(alone, arbitrators(orchestrate.Arbitrator{Name: "a", Weight: 2}), answered(true)), true, "", false, false,
 		},
@@ -371,7 +384,9 @@ func TestNothingButItsEndUnblocksALostNode(t *testing.T) {
 			rt.Fatal(err)
 		}
 	})
-	mutant := func(f orchestrate.Fences, node, _ string, now time.Time) orchestrate.Fences { return f.End(node, "", now) }
+	mutant := func(f orchestrate.Fences, node, _ string, now time.Time) orchestrate.Fences {
+		return f.End(node, "", now)
+	}
 	broken := rapid.Custom(func(rt *rapid.T) error { return blocksUntilOff(rt, mutant) })
 	for seed := range 1000 {
 		if broken.Example(seed) != nil {

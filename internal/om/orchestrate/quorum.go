@@ -280,9 +280,21 @@ func (d *nodeDecider) heard() []string {
 	return names
 }
 
-// lost are the nodes that were heard, and fell silent without a word, sorted.
+// lost are the nodes that were heard, and fell silent without a word, sorted. Those
+// a former daemon of this boot heard are, when they are not heard soon after the
+// start: what runs here runs since that daemon, and they may take it over.
 func (d *nodeDecider) lost() []string {
+	soon := d.StartedAt.Add(2 * d.Config.ReadyPeriod)
 	var names []string
+	for _, name := range d.HeardBefore {
+		switch p, member := d.Peers[name]; {
+		case !member || p.Heard:
+		case d.Now.Before(soon):
+			d.wake(soon)
+		default:
+			names = append(names, name)
+		}
+	}
 	for name, p := range d.Peers {
 		if p.Heard && (!p.Beating && !p.Left || p.Beating && p.Deaf) {
 			names = append(names, name)

@@ -2,6 +2,7 @@ package nodemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/holdfast-ops/holdfast/internal/host"
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 )
 
 // alivePeriod is how often the node remembers that its daemon is alive.
@@ -25,6 +27,7 @@ const (
 	shutdownFile = "last_shutdown"  // its time is when a daemon was last alive
 	frozenFile   = "frozen"         // the freeze flag
 	bootFile     = "freeze_boot_id" // of the boot whose kernel had the node frozen
+	heardFile    = "heard.json"     // the peers that are heard
 )
 
 func nodeFile(p host.Paths, name string) string { return filepath.Join(p.Var(), "node", name) }
@@ -52,6 +55,8 @@ func (m *Monitor) rememberAlive(ctx context.Context) {
 		case <-ctx.Done():
 			_ = m.alive() // said already if it fails
 			return
+		case <-m.note:
+			m.writeHeard()
 		case <-tick.C:
 		}
 	}
@@ -93,4 +98,60 @@ func (m *Monitor) rememberFreeze() error {
 		return fmt.Errorf("remember the freeze of this boot: %w", err)
 	}
 	return nil
+}
+
+// heard are the peers that the daemon of a boot hears. The next daemon of that boot
+// takes them for lost when it does not hear them: what runs on the node is older
+// than it.
+type heard struct {
+	BootID string   `json:"boot_id"`
+	Nodes  []string `json:"nodes"`
+}
+
+// heardBefore are the peers that a former daemon of this boot heard until it ended.
+func (m *Monitor) heardBefore() []string {
+	text, err := os.ReadFile(nodeFile(m.o.Paths, heardFile))
+	var before heard
+	if err != nil || json.Unmarshal(text, &before) != nil || before.BootID != m.o.BootID || m.o.BootID == "" {
+		return nil
+	}
+	return before.Nodes
+}
+
+// rememberHeard notes which peers are heard, once one is.
+func (m *Monitor) rememberHeard(view *cluster.View) {
+	nodes, ever := []string{}, false
+	for name, p := range view.Peers {
+		ever = ever || p.Heard
+		if p.Beating {
+			nodes = append(nodes, name)
+		}
+	}
+	slices.Sort(nodes)
+	if !ever || m.heard != nil && slices.Equal(nodes, m.heard) {
+		return
+	}
+	m.heard = nodes
+	select {
+	case m.note <- struct{}{}:
+	default:
+	}
+}
+
+// writeHeard remembers which peers are heard. A disk that hangs holds up nothing
+// else.
+func (m *Monitor) writeHeard() {
+	m.mu.Lock()
+	nodes := m.heard
+	m.mu.Unlock()
+	text, err := json.Marshal(heard{BootID: m.o.BootID, Nodes: nodes})
+	if err == nil {
+		err = os.MkdirAll(nodeFile(m.o.Paths, ""), 0o700)
+	}
+	if err == nil {
+		err = renameio.WriteFile(nodeFile(m.o.Paths, heardFile), text, 0o644)
+	}
+	if err != nil && m.log.News(heardFile, err.Error()) {
+		m.o.Log.Warn("which peers are heard is not remembered", slog.Any("err", err))
+	}
 }

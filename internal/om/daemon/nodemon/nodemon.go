@@ -77,7 +77,9 @@ type Monitor struct {
 	log     *standing.Conditions
 	events  *bus.Latest
 	kick    chan struct{} // there is another time to wake at
+	note    chan struct{} // the peers that are heard are others
 	freeze  bool          // the kernel was told to have the node frozen
+	before  []string      // the peers that a former daemon of this boot heard
 
 	mu      sync.Mutex
 	spawn   func(func(context.Context)) // runs beside, until Run ends; nil before
@@ -88,6 +90,7 @@ type Monitor struct {
 	wakeAt  time.Time
 	quorum  bool
 	tally   orchestrate.Tally
+	heard   []string // what is remembered of the peers that are heard
 	fences  orchestrate.Fences
 	fencing map[string]chan struct{} // closed when the fencing of a node ends
 	goals   goals
@@ -96,11 +99,12 @@ type Monitor struct {
 // New returns the monitor of this node. Nothing is decided before [Monitor.Run].
 func New(o Options) *Monitor {
 	m := &Monitor{
-		o: o, self: o.State.Node(), started: time.Now(), log: &standing.Conditions{}, kick: make(chan struct{}, 1),
+		o: o, self: o.State.Node(), started: time.Now(), log: &standing.Conditions{}, kick: make(chan struct{}, 1), note: make(chan struct{}, 1),
 		fencing: map[string]chan struct{}{},
 	}
 	m.leftAt = lastShutdown(o.Paths)
 	m.freeze = m.freezeAtBoot()
+	m.before = m.heardBefore()
 	m.events = o.Bus.Latest("node monitor", func(e *event.Envelope) (string, bool) {
 		switch e.Event.(type) {
 		case event.NodeMonitorUpdated, event.NodeStatusUpdated, event.NodeConfigUpdated, event.NodeStatsUpdated, event.ClusterConfigUpdated,
@@ -197,6 +201,7 @@ func (m *Monitor) once() (again, facts bool) {
 		m.seeFreeze()
 	}
 	view := m.o.State.View()
+	m.rememberHeard(view)
 	facts, retry := m.lookAtFences(view)
 	w := m.world(view)
 	d := orchestrate.DecideNode(w)
@@ -217,7 +222,7 @@ func (m *Monitor) once() (again, facts bool) {
 func (m *Monitor) world(view *cluster.View) orchestrate.NodeWorld {
 	w := orchestrate.NodeWorldOf(view, m.self, time.Now().Round(0))
 	w.Ready, w.Awake = true, time.Since(m.started)
-	w.StartedAt, w.LeftAt, w.FreezeAtBoot = m.started.Round(0), m.leftAt, m.freeze
+	w.StartedAt, w.LeftAt, w.FreezeAtBoot, w.HeardBefore = m.started.Round(0), m.leftAt, m.freeze, m.before
 	w.Ballot, w.Job, w.Memory = m.ballot, m.job, m.memory
 	if m.o.Voter == nil {
 		w.Arbitrators = nil

@@ -118,8 +118,8 @@ func unheardBoth(w *orchestrate.NodeWorld) {
 	peer("n3", unheard)(w)
 }
 
-func started(secondsAgo int) func(*orchestrate.NodeWorld) {
-	return func(w *orchestrate.NodeWorld) { w.StartedAt = nodeNow.Add(-time.Duration(secondsAgo) * time.Second) }
+func startedAgo(seconds int) func(*orchestrate.NodeWorld) {
+	return func(w *orchestrate.NodeWorld) { w.StartedAt = nodeNow.Add(-time.Duration(seconds) * time.Second) }
 }
 
 func late(w *orchestrate.NodeWorld) { w.StartedAt = nodeNow.Add(-2 * time.Minute) }
@@ -179,8 +179,8 @@ func TestANodeCountsVotes(t *testing.T) {
 			nodeWorld(peer("n2", func(p *orchestrate.Peer) { p.Deaf = true }), peer("n3", lost)), false, "", true, false,
 		},
 		"the peers of a former daemon, soon after its end": {nodeWorld(inState("rejoin"), unheardBoth), false, "", false, false},
-		"the peers of a former daemon, later":              {nodeWorld(inState("rejoin"), unheardBoth, started(11)), false, "", true, false},
-		"the peers nobody has ever heard":                  {nodeWorld(inState("rejoin"), unheardBoth, started(11), func(w *orchestrate.NodeWorld) { w.HeardBefore = nil }), false, "", false, false},
+		"the peers of a former daemon, later":              {nodeWorld(inState("rejoin"), unheardBoth, startedAgo(11)), false, "", true, false},
+		"the peers nobody has ever heard":                  {nodeWorld(inState("rejoin"), unheardBoth, startedAgo(11), func(w *orchestrate.NodeWorld) { w.HeardBefore = nil }), false, "", false, false},
 		"arbitrators are asked":                            {nodeWorld(alone, arbitrators(plain)), false, "", false, true},
 		"two votes of an arbitrator are enough for one of three": {
 			nodeWorld(alone, arbitrators(orchestrate.Arbitrator{Name: "a", Weight: 2}), answered(true)), true, "", false, false,

@@ -53,7 +53,8 @@ type Decision struct {
 	From    []string // who has the content
 	// Lost: what is here was not seen by what replaces it. It goes to the archive.
 	Lost bool
-	// Follows: the content is older than what was here. It is another edit.
+	// Follows: the content of the version is older than what was here and is lost. To
+	// have it is another edit.
 	Follows bool
 	// Overruled are the peers whose own version did not see the one that is kept here,
 	// and loses.
@@ -162,7 +163,9 @@ func (w World) recover(d Decision, best Told, from []string) Decision {
 		d.Verdict = Forget
 	default:
 		d.Verdict, d.Version, d.Scope, d.From = Fetch, Merge(own, best.Version), best.Scope, from
-		d.Follows = !isNewer
+		if !isNewer {
+			d.Version, d.Follows = best.Version, true
+		}
 	}
 	return d
 }

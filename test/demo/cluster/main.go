@@ -49,9 +49,11 @@ func (d *demo) say(text string) { d.print("\n%s\n", d.bold("# "+text)) }
 func (d *demo) print(format string, a ...any) { _, _ = fmt.Fprintf(os.Stdout, format, a...) }
 
 // on runs a command on node1 as one would type it.
-func (d *demo) on(ctx context.Context, line string) error {
-	d.print("node1$ %s\n", line)
-	out, err := d.Node("node1").Run(ctx, "sh", "-c", line)
+func (d *demo) on(ctx context.Context, line string) error { return d.at(ctx, "node1", line) }
+
+func (d *demo) at(ctx context.Context, node, line string) error {
+	d.print("%s$ %s\n", node, line)
+	out, err := d.Node(node).Run(ctx, "sh", "-c", line)
 	d.print("%s", out)
 	return err
 }
@@ -85,28 +87,41 @@ func run(ctx context.Context) (err error) {
 		return fmt.Errorf("build the service: %w: %s", err, out)
 	}
 	d := &demo{bold: bold()}
-	d.say("Three nodes, each with an agent: a cluster")
-	t, err := trial.New(ctx, bed.Options{Programs: map[string]string{"om": "bin/om", "service": service}}, trial.Short)
+	b, err := bed.New(ctx, bed.Options{Programs: map[string]string{"om": "bin/om", "service": service}})
 	if err != nil {
 		return err
 	}
+	t := trial.On(b)
 	d.Trial = t
 	defer func() { err = errors.Join(err, t.Close()) }()
 	web := object.Path{Namespace: object.RootNamespace, Kind: object.KindSvc, Name: "web"}
 	steps := []func() error{
+		func() error {
+			d.say("Three nodes, each with an agent of its own: make them one cluster")
+			return d.start(ctx)
+		},
+		func() error { return d.enroll(ctx, "node2") },
+		func() error { return d.enroll(ctx, "node3") },
+		func() error { return t.AwaitAll(ctx) },
 		func() error { return d.on(ctx, "om node ls") },
 		func() error {
-			d.say("A service that any of them can run, one at a time")
-			return d.Create(ctx, web, trial.Failover("web"))
+			d.say("A service that any of them can run, one at a time, and its address")
+			return d.Create(ctx, web, trial.Floating("web", address))
 		},
 		func() error { return d.on(ctx, "om web config show") },
 		func() error { return d.on(ctx, "om web unfreeze --wait --time 20s") },
 		func() error {
-			d.client, err = t.Ask(ctx, trial.Port)
+			d.client, err = t.Ask(ctx, trial.Port, address)
 			return err
 		},
 		func() error {
 			return d.Await(ctx, 20*time.Second, "web answers", func(context.Context) (bool, error) { return d.client.Who() != "", nil })
+		},
+		func() error {
+			return d.Await(ctx, 20*time.Second, "all know that web is up", func(ctx context.Context) (bool, error) {
+				v, err := d.View(ctx, d.Node("node1"))
+				return err == nil && v.Cluster.Object["web"].Avail == "up", nil
+			})
 		},
 		func() error { d.client.Since(); return d.on(ctx, "om mon") },
 		func() error {
@@ -146,6 +161,27 @@ func run(ctx context.Context) (err error) {
 	}
 	d.print("\nNever were there two of them. %.0f seconds.\n", time.Since(began).Seconds())
 	return nil
+}
+
+// address moves with the service.
+const address = "10.88.0.100"
+
+// start starts the agents. The first knows periods that suit a demonstration.
+func (d *demo) start(ctx context.Context) error {
+	etc := filepath.Join(d.Node("node1").Etc(), "opensvc")
+	err := errors.Join(os.Mkdir(etc, 0o700), os.WriteFile(filepath.Join(etc, "cluster.conf"), []byte(trial.Short), 0o600))
+	for _, n := range d.Nodes() {
+		err = errors.Join(err, n.StartDaemon(ctx))
+	}
+	return err
+}
+
+func (d *demo) enroll(ctx context.Context, node string) error {
+	token := "/mnt/" + node + ".token"
+	return errors.Join(
+		d.at(ctx, node, "umask 077; om daemon auth --role join --duration 10m >"+token),
+		d.on(ctx, "om cluster enroll --node "+node+" --token "+token+" --wait"),
+	)
 }
 
 // bold is how headings are printed.

@@ -48,7 +48,6 @@ type Trial struct {
 	mu      sync.Mutex
 	windows map[string][]witness.Window // by what they are of
 	log     bytes.Buffer
-	began   time.Duration
 }
 
 // Build makes the programs that a trial runs, as they are shipped.
@@ -73,7 +72,7 @@ func New(ctx context.Context, o bed.Options, conf string) (t *Trial, err error) 
 	if err != nil {
 		return nil, err
 	}
-	t = &Trial{Bed: b, windows: map[string][]witness.Window{}, began: Now()}
+	t = On(b)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -110,6 +109,9 @@ func New(ctx context.Context, o bed.Options, conf string) (t *Trial, err error) 
 	}
 	return t, t.AwaitAll(ctx)
 }
+
+// On is a trial on a bed as it is.
+func On(b *bed.Bed) *Trial { return &Trial{Bed: b, windows: map[string][]witness.Window{}} }
 
 // Now is the clock that all nodes share.
 func Now() time.Duration {
@@ -249,6 +251,12 @@ func (t *Trial) AwaitAll(ctx context.Context) error {
 func (t *Trial) Create(ctx context.Context, p object.Path, conf string) error {
 	_, err := t.Nodes()[0].Run(ctx, "sh", "-c", "printf '%s' \"$1\" | om "+p.String()+" create --config -", "sh", conf)
 	return err
+}
+
+// Floating is the configuration of a failover service that answers on [Port] of an
+// address that moves with it.
+func Floating(name, address string) string {
+	return Failover(name) + "\n[ip#1]\ntype = host\nname = " + address + "\ndev = eth0\nnetmask = 24\n"
 }
 
 // Failover is the configuration of a failover service that answers on [Port].

@@ -19,16 +19,10 @@ type ObjectRestart struct {
 	Body *RestartOptions `required:"false"`
 }
 
-// StartOptions are the options of a start.
-type StartOptions struct {
-	_     struct{} `additionalProperties:"false"`
-	Force bool     `json:"force,omitempty" doc:"Start it even where hard_affinity and hard_anti_affinity forbid it."`
-}
-
 // ObjectStart starts an object.
 type ObjectStart struct {
 	ObjectName
-	Body *StartOptions `required:"false"`
+	Force bool `query:"force" doc:"Start it even where hard_affinity and hard_anti_affinity forbid it."`
 }
 
 // PostObjectActionStart starts an object.
@@ -37,7 +31,7 @@ var PostObjectActionStart = Operation[ObjectStart, OrchestrationQueued]{
 	Need: rbac.NeedOperator, Errors: orchestrationErrors(),
 	Doc: "Start the object where its placement policy says. The flag left by a stop is cleared, a freeze is left as it is." + orchestrationDoc,
 	Example: func() (ObjectStart, OrchestrationQueued) {
-		return ObjectStart{ObjectName: exampleName(), Body: &StartOptions{}}, exampleQueued()
+		return ObjectStart{ObjectName: exampleName()}, exampleQueued()
 	},
 }
 

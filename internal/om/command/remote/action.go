@@ -19,11 +19,7 @@ func (b *Backend) Orchestrate(ctx context.Context, p object.Path, a cmdobject.Ac
 	case "clear":
 		return "", b.clear(ctx, p)
 	case "start":
-		in := api.ObjectStart{ObjectName: api.Named(p)}
-		if a.Force {
-			in.Body = &api.StartOptions{Force: true}
-		}
-		queued, err := do(ctx, b, api.PostObjectActionStart, in)
+		queued, err := do(ctx, b, api.PostObjectActionStart, api.ObjectStart{ObjectName: api.Named(p), Force: a.Force})
 		return queued.OrchestrationID, err
 	case "switch", "takeover":
 		return b.move(ctx, p, a)

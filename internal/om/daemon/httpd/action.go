@@ -49,7 +49,7 @@ func (s *Server) orchestrate(ctx context.Context, n api.ObjectName, g monitor.Go
 
 func (s *Server) postObjectActionStart(ctx context.Context, in *api.ObjectStart) (api.OrchestrationQueued, error) {
 	g := monitor.Goal{Expect: "started"}
-	if in.Body != nil && in.Body.Force {
+	if in.Force {
 		g.Options = map[string]any{"force": true}
 	}
 	return s.orchestrate(ctx, in.ObjectName, g)

@@ -215,7 +215,7 @@ func TestGoals(t *testing.T) {
 	do(t, c, api.PostObjectActionRestart, api.ObjectRestart{ObjectName: svc1})
 	do(t, c, api.PostObjectActionRestart, api.ObjectRestart{ObjectName: svc1, Body: &api.RestartOptions{Force: true}})
 	do(t, c, api.PostObjectActionStart, api.ObjectStart{ObjectName: svc1})
-	do(t, c, api.PostObjectActionStart, api.ObjectStart{ObjectName: svc1, Body: &api.StartOptions{Force: true}})
+	do(t, c, api.PostObjectActionStart, api.ObjectStart{ObjectName: svc1, Force: true})
 	do(t, c, api.PostObjectActionSwitch, api.ObjectSwitch{ObjectName: svc1, Body: api.SwitchOptions{Destination: []string{"n2", "n1"}}})
 	want := []string{
 		"placed svc1", "stopped svc1", "frozen svc1", "unfrozen svc1", "provisioned svc1", "unprovisioned svc1", "purged svc1",

@@ -21,6 +21,6 @@ func TestNodes(t *testing.T) {
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Files: []string{"lab/members.txtar"}, Setup: setup, Cmds: commands(), Condition: condition, RequireExplicitExec: true,
+		Files: []string{"lab/members.txtar", "lab/members_killed.txtar"}, Setup: setup, Cmds: commands(), Condition: condition, RequireExplicitExec: true,
 	})
 }

@@ -224,8 +224,12 @@ func others(nodes []string, self string) []string {
 // heard tells whether a node is alive, as far as this one knows.
 func heard(v *cluster.View, name string) bool {
 	n := v.Nodes[name]
-	return n != nil && n.Monitor.State != ""
+	return n != nil && isAlive(n.Monitor)
 }
+
+// isAlive tells the state of a node that is heard from that of one which is not, or
+// which said that its daemon ends.
+func isAlive(m cluster.NodeMonitor) bool { return m.State != "" && m.State != "maintenance" }
 
 // location is where another node is to reach this one. A place that the certificate
 // of this node does not name is refused: it would not be recognised there.

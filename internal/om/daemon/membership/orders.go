@@ -76,7 +76,7 @@ func (m *Manager) mayJoin(there api.ClusterStatus, id string) error {
 	switch {
 	case there.Cluster.Config.ID != id:
 		return problem(http.StatusConflict, "the cluster to join is not the one that made the token")
-	case there.Daemon.Nodename == m.self(), slices.Contains(nodes, m.self()) && known && member.Monitor.State != "":
+	case there.Daemon.Nodename == m.self(), slices.Contains(nodes, m.self()) && known && isAlive(member.Monitor):
 		return problem(http.StatusConflict, "a node called %s is of cluster %s, and alive: give this one another host name, then try again", m.self(), name)
 	}
 	if n, ok := there.Cluster.Node[there.Daemon.Nodename]; ok && n.Status.Compat != m.o.Compat {

@@ -184,10 +184,10 @@ func (i Instance) MayRun() bool {
 	if i.Status == nil {
 		return true
 	}
-	switch i.Status.Avail.Plain() {
-	case Down, StandbyDown, StandbyUp, NotApplicable:
+	switch i.Status.Avail {
+	case Down, StandbyDown, StandbyUp, StandbyUpWithDown, NotApplicable:
 		return false
-	default:
-		return true
+	case Undef, Up, Warn, StandbyUpWithUp:
 	}
+	return true
 }

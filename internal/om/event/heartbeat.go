@@ -82,7 +82,7 @@ type forwarded struct {
 // what they see of the state themselves.
 func Forwarded() []string {
 	return []string{
-		"ConfigFileConflict", "EnterOverloadPeriod", "InstanceConfigFor",
+		"ConfigFileConflict", "EnterOverloadPeriod", "HeartbeatRotateError", "HeartbeatRotateSuccess", "InstanceConfigFor",
 		"JoinError", "JoinIgnored", "JoinSuccess", "LeaveError", "LeaveIgnored", "LeaveOverloadPeriod", "LeaveSuccess",
 		"ObjectOrchestrationAccepted", "ObjectOrchestrationEnd", "ObjectOrchestrationRefused",
 	}

@@ -16,7 +16,7 @@ func TestWhatIsPassedOnReadsBack(t *testing.T) {
 	t.Parallel()
 	passed := 0
 	path := object.Path{Namespace: "root", Kind: object.KindSvc, Name: "web"}
-	all := slices.DeleteFunc(eventtest.Every(), func(e event.Event) bool { return hasPath(e) })
+	all := slices.DeleteFunc(eventtest.Every(), hasPath)
 	all = append(all,
 		event.ConfigFileConflict{Path: path, Node: "n1", Backup: "file", Lost: event.ConfigEdit{Node: "n2", Deleted: true}},
 		event.InstanceConfigFor{Path: path, Node: "n1", Scope: []string{"n2"}},

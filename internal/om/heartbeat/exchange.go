@@ -74,7 +74,7 @@ func (x *Exchange) SetPeers(nodes []string) (gone []string) {
 }
 
 // Check tells of a frame, before it is opened, whether it is worth it: false is one
-// that was taken before. A sender that is no node of the cluster is a [Refusal].
+// that was taken before. A sender that is no node of the cluster is a [RefusedError].
 func (x *Exchange) Check(h Header) (fresh bool, err error) {
 	p := x.peers[h.Sender]
 	if p == nil {
@@ -245,17 +245,17 @@ func (x *Exchange) Marks(heard func(node string) bool) []Mark {
 
 // Base is where to begin telling, for every one of the nodes that are heard: the
 // least that one of them knows. It is false when none is.
-func (x *Exchange) Base(heard func(node string) bool) (base uint64, any bool) {
+func (x *Exchange) Base(heard func(node string) bool) (base uint64, ok bool) {
 	for node, p := range x.peers {
 		if p.incarnation == "" || !heard(node) {
 			continue
 		}
-		if !any || p.acked < base {
+		if !ok || p.acked < base {
 			base = p.acked
 		}
-		any = true
+		ok = true
 	}
-	return base, any
+	return base, ok
 }
 
 // Acked is what every node that was ever believed knows of our part. A node that

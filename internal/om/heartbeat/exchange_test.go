@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -360,11 +361,11 @@ func history(pick picker) []heartbeat.Message {
 			if pick(2) == 0 {
 				delete(values, key)
 			} else {
-				values[key] = fmt.Sprint(i)
+				values[key] = strconv.Itoa(i)
 			}
 			log.Touch(key)
 		}
-		base := uint64(pick(int(log.Head()) + 1)) //nolint:gosec // small
+		base := uint64(pick(int(log.Head()) + 1))
 		m := heartbeat.Message{Incarnation: lifeA, Base: base, To: log.Head(), Head: log.Head()}
 		for key, gen := range log.After(base) {
 			e := heartbeat.Entry{Key: key, Gen: gen}
@@ -443,7 +444,7 @@ func TestTheLawsOfMergingCatchMutants(t *testing.T) {
 	} {
 		caught := false
 		for seed := range uint64(300) {
-			caught = caught || laws(rand.New(rand.NewPCG(seed, 0)).IntN, mutant)[law] //nolint:gosec // a test that repeats
+			caught = caught || laws(rand.New(rand.NewPCG(seed, 0)).IntN, mutant)[law]
 		}
 		if !caught {
 			t.Errorf("the mutant of %q was not caught", law)

@@ -212,14 +212,14 @@ func (k *Keyring) Seal(h Header, p Payload) ([]byte, error) {
 	frame = append(frame, k.cluster...)
 	frame = append(frame, incarnation...)
 	frame = binary.BigEndian.AppendUint64(frame, h.Counter)
-	frame = append(frame, byte(len(h.Sender)))
+	frame = append(frame, byte(len(h.Sender))) //nolint:gosec // at most maxName
 	frame = append(frame, h.Sender...)
-	frame = append(frame, byte(len(h.Heartbeat)))
+	frame = append(frame, byte(len(h.Heartbeat))) //nolint:gosec // at most maxName
 	frame = append(frame, h.Heartbeat...)
-	return aead.Seal(frame, nonce(h.Counter), p.data, frame), nil //nolint:gosec // the counter is used once with this key
+	return aead.Seal(frame, nonce(h.Counter), p.data, frame), nil
 }
 
-// Open returns the message of a frame, or a [Refusal].
+// Open returns the message of a frame, or a [RefusedError].
 func (k *Keyring) Open(h Header) (*Message, error) {
 	if h.cluster != k.cluster {
 		return nil, refusal(Foreign, h.Sender, "it is of another cluster")

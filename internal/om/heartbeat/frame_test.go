@@ -23,15 +23,15 @@ const (
 	lifeC = heartbeat.Incarnation("00000000000000000000000000000003")
 )
 
-func ring(t testing.TB, cluster string, secrets ...string) *heartbeat.Keyring {
-	t.Helper()
+func ring(tb testing.TB, cluster string, secrets ...string) *heartbeat.Keyring {
+	tb.Helper()
 	var all []secret.String
 	for _, s := range secrets {
 		all = append(all, secret.New(s))
 	}
 	k, err := heartbeat.NewKeyring(cluster, all...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return k
 }
@@ -40,15 +40,15 @@ func head(k *heartbeat.Keyring, counter uint64) heartbeat.Header {
 	return heartbeat.Header{Sender: "n1", Heartbeat: "hb#1", Incarnation: lifeA, Counter: counter, Key: k.Versions()[0]}
 }
 
-func seal(t testing.TB, k *heartbeat.Keyring, h heartbeat.Header, m *heartbeat.Message) []byte {
-	t.Helper()
+func seal(tb testing.TB, k *heartbeat.Keyring, h heartbeat.Header, m *heartbeat.Message) []byte {
+	tb.Helper()
 	p, err := heartbeat.Encode(m)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	frame, err := k.Seal(h, p)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return frame
 }
@@ -62,8 +62,7 @@ func open(k *heartbeat.Keyring, frame []byte) (*heartbeat.Message, error) {
 }
 
 func reason(err error) heartbeat.Reason {
-	var r *heartbeat.Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*heartbeat.RefusedError](err); ok {
 		return r.Reason
 	}
 	return heartbeat.Reason(fmt.Sprint(err))
@@ -165,28 +164,28 @@ func TestAFrameThatIsNotBelieved(t *testing.T) {
 	}
 }
 
-func sealRaw(t testing.TB, k *heartbeat.Keyring, data []byte, compressed bool) []byte {
-	t.Helper()
+func sealRaw(tb testing.TB, k *heartbeat.Keyring, data []byte, compressed bool) []byte {
+	tb.Helper()
 	frame, err := k.Seal(head(k, 1), heartbeat.RawPayload(data, compressed))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return frame
 }
 
 // bomb is a small text that expands to a gigabyte.
-func bomb(t testing.TB) []byte {
-	t.Helper()
+func bomb(tb testing.TB) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	w, _ := flate.NewWriter(&b, flate.BestCompression)
 	zeros := make([]byte, 1<<20)
 	for range 64 {
 		if _, err := w.Write(zeros); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }

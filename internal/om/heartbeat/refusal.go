@@ -15,21 +15,21 @@ const (
 	Lie           Reason = "lie"            // it opens, and says what cannot be
 )
 
-// Refusal says why a frame is not believed.
-type Refusal struct {
+// RefusedError says why a frame is not believed.
+type RefusedError struct {
 	Reason Reason
 	Sender string // who the frame says it is of; empty: it does not even say so
 	Detail string
 }
 
 // Error implements error.
-func (r *Refusal) Error() string {
+func (r *RefusedError) Error() string {
 	if r.Sender == "" {
 		return "a frame is ignored: " + r.Detail
 	}
 	return fmt.Sprintf("a frame of %q is ignored: %s", r.Sender, r.Detail)
 }
 
-func refusal(why Reason, sender, format string, args ...any) *Refusal {
-	return &Refusal{Reason: why, Sender: sender, Detail: fmt.Sprintf(format, args...)}
+func refusal(why Reason, sender, format string, args ...any) *RefusedError {
+	return &RefusedError{Reason: why, Sender: sender, Detail: fmt.Sprintf(format, args...)}
 }

@@ -37,7 +37,7 @@ func (m *Manager) take(s *stream, frame []byte) error {
 		return err
 	}
 	if h.Heartbeat != s.setup.Name {
-		return &heartbeat.Refusal{Reason: heartbeat.Lie, Sender: h.Sender, Detail: "it was made for another heartbeat"}
+		return &heartbeat.RefusedError{Reason: heartbeat.Lie, Sender: h.Sender, Detail: "it was made for another heartbeat"}
 	}
 	msg, err := m.keys.Open(h)
 	if err != nil {
@@ -317,7 +317,7 @@ func (m *Manager) forget(node string) {
 
 // refuse says why a frame is not believed, once for each reason in a while.
 func (m *Manager) refuse(s *stream, err error) {
-	var r *heartbeat.Refusal
+	var r *heartbeat.RefusedError
 	if !errors.As(err, &r) {
 		m.o.Log.Error("a beat cannot be read", slog.String("hb", s.setup.Name), slog.Any("err", err))
 		return

@@ -3,7 +3,6 @@ package heartbeat
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,6 +70,6 @@ func (m *Manager) settle(now time.Time) {
 		m.o.Bus.Publish(event.HeartbeatRotateSuccess{ID: id})
 	case now.After(m.rotation.until):
 		m.rotation = rotation{}
-		m.o.Bus.Publish(event.HeartbeatRotateError{ID: id, Reason: fmt.Sprintf("%s does not have the new secret yet: both are accepted until it does", missing)})
+		m.o.Bus.Publish(event.HeartbeatRotateError{ID: id, Reason: missing + " does not have the new secret yet: both are accepted until it does"})
 	}
 }

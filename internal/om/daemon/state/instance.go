@@ -130,6 +130,9 @@ func (c *change) deleteInstance(p object.Path, node string) (existed bool) {
 		return false
 	}
 	c.touchInstance(p, node, i)
+	if node == c.self {
+		c.gone = append(c.gone, keyOf(p, keyConfig), keyOf(p, keyStatus), keyOf(p, keyMonitor))
+	}
 	c.emit(event.InstanceConfigDeleted{Path: p, Node: node})
 	if i.Status != nil {
 		c.emit(event.InstanceStatusDeleted{Path: p, Node: node})

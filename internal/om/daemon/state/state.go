@@ -86,6 +86,7 @@ type change struct {
 	now     time.Time
 	events  []event.Event
 	touched []string // keys of this node that have another value
+	gone    []string // those of them that have none
 	dirty   bool
 	from    string // the peer that told of it; empty: this node
 }
@@ -101,6 +102,11 @@ func (s *State) apply(f func(*change)) {
 		s.gen.Store(s.now.Gen)
 	}
 	s.told.touch(c.touched, s.node, s.now.Config.Nodes)
+	if len(s.now.Config.Nodes) < 2 { // nobody was told
+		for _, key := range c.gone {
+			s.told.log.Drop(key)
+		}
+	}
 	for _, e := range c.events {
 		s.bus.PublishFrom(c.from, e)
 	}

@@ -2,7 +2,7 @@ package state_test
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -73,7 +73,7 @@ func TestAPeerEndsUpKnowingWhatANodeSaysOfItself(t *testing.T) {
 				v.UpdatedAt = time.Unix(100, 0).UTC()
 				a.SetInstanceStatus(p, "n1", v)
 			case 4:
-				a.SetInstanceMonitor(p, "n1", cluster.InstanceMonitor{State: fmt.Sprint(step)})
+				a.SetInstanceMonitor(p, "n1", cluster.InstanceMonitor{State: strconv.Itoa(step)})
 			case 5:
 				a.DeleteInstance(p, "n1")
 			case 6:
@@ -83,7 +83,7 @@ func TestAPeerEndsUpKnowingWhatANodeSaysOfItself(t *testing.T) {
 				part.Forget()
 			case 8: // the daemon of n1 restarts: another incarnation, another count
 				a = two("n1")
-				part.Begin(heartbeat.Incarnation(fmt.Sprint(step)))
+				part.Begin(heartbeat.Incarnation(strconv.Itoa(step)))
 			case 9:
 				tell(a, b, part, rapid.IntRange(0, 2000).Draw(t, "piece"))
 			}

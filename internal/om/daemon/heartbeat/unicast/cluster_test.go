@@ -32,6 +32,7 @@ type network struct {
 	cut   map[[2]string]bool
 	bytes map[string]int        // sent, by node
 	conns map[string][]net.Conn // of each node
+	dials int
 }
 
 func (n *network) isCut(from, to string) bool {
@@ -62,6 +63,7 @@ func (n *network) dial(from string) func(context.Context, unicast.Target) (net.C
 		}
 		near, far := net.Pipe()
 		n.mu.Lock()
+		n.dials++
 		n.conns[from], n.conns[to] = append(n.conns[from], near), append(n.conns[to], far)
 		n.mu.Unlock()
 		go hub.Serve(far)
@@ -114,20 +116,20 @@ func hb(name string) schema.HeartbeatSettings {
 	return schema.HeartbeatSettings{Name: name, Type: "unicast", Interval: 5 * time.Second, Timeout: 15 * time.Second}
 }
 
-func (n *network) start(t *testing.T, name string, names ...string) *member {
-	t.Helper()
+func (n *network) start(tb testing.TB, name string, names ...string) *member {
+	tb.Helper()
 	b := bus.New(name)
 	m := &member{name: name, net: n, bus: b, state: state.New(name, b), done: make(chan error, 1)}
 	m.settings = heartbeat.Settings{Cluster: "c", Secrets: []secret.String{secret.New("secret")}, Heartbeats: []heartbeat.Setup{setup(name, names, hb("hb#1"))}}
 	m.state.SetClusterConfig(cluster.Config{Nodes: names})
 	m.state.SetNodeMonitor(name, cluster.NodeMonitor{State: "idle"})
-	m.run(t)
+	m.run(tb)
 	return m
 }
 
 // run begins a life of the daemon of a node.
-func (m *member) run(t *testing.T) {
-	t.Helper()
+func (m *member) run(tb testing.TB) {
+	tb.Helper()
 	ready := make(chan struct{})
 	close(ready)
 	hub := unicast.NewHub()
@@ -145,14 +147,14 @@ func (m *member) run(t *testing.T) {
 	m.net.mu.Lock()
 	m.net.hubs[m.name] = hub
 	m.net.mu.Unlock()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(tb.Context())
 	m.cancel = cancel
 	go func() { m.done <- m.manager.Run(ctx) }()
 }
 
 // kill ends the process: nobody listens any more.
-func (m *member) kill(t *testing.T) {
-	t.Helper()
+func (m *member) kill(tb testing.TB) {
+	tb.Helper()
 	m.net.mu.Lock()
 	delete(m.net.hubs, m.name)
 	conns := m.net.conns[m.name]
@@ -160,13 +162,13 @@ func (m *member) kill(t *testing.T) {
 	m.net.mu.Unlock()
 	for _, c := range conns { // as the kernel does
 		if err := c.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	}
 	m.cancel()
 	m.cancel = nil
 	if err := <-m.done; err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 }
 
@@ -189,22 +191,32 @@ func (m *member) monitorOf(node string) string {
 }
 
 // within fails unless something comes true within a time, which passes at once.
-func within(t *testing.T, limit time.Duration, what string, is func() bool) time.Duration {
-	t.Helper()
+func within(tb testing.TB, limit time.Duration, what string, is func() bool) time.Duration {
+	tb.Helper()
 	began := time.Now()
 	for time.Since(began) <= limit {
 		synctest.Wait()
 		if is() {
 			return time.Since(began)
 		}
-		<-time.After(time.Millisecond)
+		pass(time.Millisecond)
 	}
-	t.Fatalf("%s: not within %v", what, limit)
+	tb.Fatalf("%s: not within %v", what, limit)
 	return 0
 }
 
+// world is a cluster in virtual time.
+type world struct {
+	*testing.T
+
+	nodes map[string]*member
+}
+
+// pass lets virtual time pass.
+func pass(d time.Duration) { <-time.NewTimer(d).C }
+
 // bubble runs a test of a cluster in virtual time.
-func bubble(t *testing.T, names []string, test func(t *testing.T, nodes map[string]*member)) {
+func bubble(t *testing.T, names []string, test func(t world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{hubs: map[string]*unicast.Hub{}, cut: map[[2]string]bool{}, bytes: map[string]int{}, conns: map[string][]net.Conn{}}
@@ -218,22 +230,24 @@ func bubble(t *testing.T, names []string, test func(t *testing.T, nodes map[stri
 					m.kill(t)
 				}
 			}
-			<-time.After(time.Minute) // connections that are tried give up
+			pass(time.Minute) // connections that are tried give up
 		}()
 		for _, m := range nodes {
 			within(t, 10*time.Second, "the nodes hear one another", func() bool {
 				return !slices.ContainsFunc(names, func(o string) bool { return o != m.name && (!m.hears(o) || m.monitorOf(o) != "idle") })
 			})
 		}
-		test(t, nodes)
+		pass(2 * time.Second) // connections are no longer new
+		test(world{t, nodes})
 	})
 }
 
 func TestAChangeIsKnownToThePeersWithin50Milliseconds(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2", "n3"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2", "n3"}, func(t world) {
+		nodes := t.nodes
 		for i := range 100 {
-			<-time.After(time.Duration(i) * 37 * time.Millisecond)
+			pass(time.Duration(i) * 37 * time.Millisecond)
 			state := "state " + string(rune('A'+i%26))
 			nodes["n1"].state.SetNodeMonitor("n1", cluster.NodeMonitor{State: state})
 			within(t, 50*time.Millisecond, "the change is known", func() bool {
@@ -245,16 +259,17 @@ func TestAChangeIsKnownToThePeersWithin50Milliseconds(t *testing.T) {
 
 func TestASilentPeerIsForgottenAfterItsTimeoutAndComesBack(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2"}, func(t world) {
+		nodes := t.nodes
 		n1, n2 := nodes["n1"], nodes["n2"]
 		p := object.Path{Namespace: "root", Kind: object.KindSvc, Name: "web"}
 		n2.state.SetInstanceConfig(p, "n2", cluster.InstanceConfig{Path: p, Scope: []string{"n1", "n2"}})
 		within(t, time.Second, "the instance is known", func() bool { return n1.state.View().Objects[p] != nil })
 		for range 20 { // a cut shorter than the timeout is nothing
 			n1.net.sever("n2", "n1", true)
-			<-time.After(8 * time.Second)
+			pass(8 * time.Second)
 			n1.net.sever("n2", "n1", false)
-			<-time.After(8 * time.Second)
+			pass(8 * time.Second)
 			if synctest.Wait(); !n1.hears("n2") {
 				t.Fatal("a short cut is a failure")
 			}
@@ -268,7 +283,7 @@ func TestASilentPeerIsForgottenAfterItsTimeoutAndComesBack(t *testing.T) {
 		if n1.state.View().Objects[p] != nil || n1.monitorOf("n2") != "" || !n1.state.View().Peers["n2"].Heard {
 			t.Errorf("what it told is not forgotten: %+v", n1.state.View().Peers)
 		}
-		<-time.After(10 * time.Minute)
+		pass(10 * time.Minute)
 		n1.net.sever("n2", "n1", false)
 		n1.net.sever("n1", "n2", false)
 		within(t, 8*time.Second, "it is back", func() bool { return n1.hears("n2") && n1.state.View().Objects[p] != nil })
@@ -277,9 +292,10 @@ func TestASilentPeerIsForgottenAfterItsTimeoutAndComesBack(t *testing.T) {
 
 func TestACutOneWayMakesTheOtherDeaf(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2"}, func(t world) {
+		nodes := t.nodes
 		n1, n2 := nodes["n1"], nodes["n2"]
-		<-time.After(time.Hour)
+		pass(time.Hour)
 		if synctest.Wait(); n1.state.View().Peers["n2"].Deaf || n2.state.View().Peers["n1"].Deaf {
 			t.Fatal("who hears is deaf")
 		}
@@ -300,11 +316,12 @@ func TestACutOneWayMakesTheOtherDeaf(t *testing.T) {
 
 func TestADaemonThatIsGoneIsNoticedAtOnce(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2"}, func(t world) {
+		nodes := t.nodes
 		n1, n2 := nodes["n1"], nodes["n2"]
 		n2.kill(t)
 		within(t, 1500*time.Millisecond, "it is stale", func() bool { return !n1.hears("n2") })
-		<-time.After(time.Hour)
+		pass(time.Hour)
 		n2.run(t)
 		within(t, 7*time.Second, "its next life is heard", func() bool { return n1.hears("n2") && n2.hears("n1") && n1.monitorOf("n2") == "idle" })
 		// One that restarts within a moment was never away.
@@ -312,7 +329,7 @@ func TestADaemonThatIsGoneIsNoticedAtOnce(t *testing.T) {
 		defer alive.Close()
 		n2.kill(t)
 		n2.run(t)
-		<-time.After(time.Minute)
+		pass(time.Minute)
 		synctest.Wait()
 		if len(alive.C()) > 0 || !n1.hears("n2") {
 			t.Error("a restart is a failure")
@@ -322,13 +339,14 @@ func TestADaemonThatIsGoneIsNoticedAtOnce(t *testing.T) {
 
 func TestWhoLeavesIsNotForgotten(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2"}, func(t world) {
+		nodes := t.nodes
 		n1, n2 := nodes["n1"], nodes["n2"]
 		n2.state.SetNodeMonitor("n2", cluster.NodeMonitor{State: "maintenance"})
 		n2.manager.Leave(t.Context())
 		n2.kill(t)
 		within(t, 2*time.Second, "it is not heard", func() bool { return !n1.hears("n2") })
-		<-time.After(time.Hour)
+		pass(time.Hour)
 		if synctest.Wait(); n1.monitorOf("n2") != "maintenance" || !n1.state.View().Peers["n2"].Left {
 			t.Error("what it told is forgotten")
 		}
@@ -345,16 +363,17 @@ func TestWhoLeavesIsNotForgotten(t *testing.T) {
 func TestTheConfigurationChangesWithoutALostBeat(t *testing.T) {
 	t.Parallel()
 	names := []string{"n1", "n2"}
-	bubble(t, names, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, names, func(t world) {
+		nodes := t.nodes
 		stale := nodes["n1"].bus.Subscribe("test", func(e *event.Envelope) bool { return e.Kind == event.NodeStale{}.Kind() })
 		defer stale.Close()
 		each := func(change func(m *member, s *heartbeat.Settings)) {
 			for _, name := range names {
 				m := nodes[name]
 				m.configure(func(s *heartbeat.Settings) { change(m, s) })
-				<-time.After(3 * time.Second) // one node after the other
+				pass(3 * time.Second) // one node after the other
 			}
-			<-time.After(20 * time.Second)
+			pass(20 * time.Second)
 			synctest.Wait()
 			if len(stale.C()) > 0 || !nodes["n1"].hears("n2") || !nodes["n2"].hears("n1") {
 				t.Fatal("beats were lost")
@@ -385,7 +404,8 @@ func TestTheConfigurationChangesWithoutALostBeat(t *testing.T) {
 
 func TestAHeartbeatStoppedByHandIsSilent(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2"}, func(t world) {
+		nodes := t.nodes
 		n1, n2 := nodes["n1"], nodes["n2"]
 		if err := n1.manager.Stop("hb#1"); err != nil {
 			t.Fatal(err)
@@ -406,13 +426,14 @@ func TestAHeartbeatStoppedByHandIsSilent(t *testing.T) {
 
 func TestAStrangerIsNotHeard(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2"}, func(t world) {
+		nodes := t.nodes
 		n1, n2 := nodes["n1"], nodes["n2"]
 		n2.kill(t)
 		within(t, 2*time.Second, "it is stale", func() bool { return !n1.hears("n2") })
 		n2.settings.Secrets = []secret.String{secret.New("another one")}
 		n2.run(t)
-		<-time.After(time.Minute)
+		pass(time.Minute)
 		if synctest.Wait(); n1.hears("n2") || n2.hears("n1") {
 			t.Error("a node with another secret is heard")
 		}
@@ -421,15 +442,16 @@ func TestAStrangerIsNotHeard(t *testing.T) {
 
 func TestIdleTrafficDoesNotGrowWithObjects(t *testing.T) {
 	t.Parallel()
-	bubble(t, []string{"n1", "n2"}, func(t *testing.T, nodes map[string]*member) {
+	bubble(t, []string{"n1", "n2"}, func(t world) {
+		nodes := t.nodes
 		idle := func() int {
-			<-time.After(time.Minute)
+			pass(time.Minute)
 			synctest.Wait()
 			n := nodes["n1"].net
 			n.mu.Lock()
 			before := n.bytes["n1"]
 			n.mu.Unlock()
-			<-time.After(10 * time.Minute)
+			pass(10 * time.Minute)
 			synctest.Wait()
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -447,5 +469,80 @@ func TestIdleTrafficDoesNotGrowWithObjects(t *testing.T) {
 			t.Errorf("%d bytes in ten minutes, %d with 500 objects", few, many)
 		}
 		t.Logf("%d bytes in ten minutes, %d with 500 objects", few, many)
+	})
+}
+
+// A peer that takes connections and closes them, as one that does not have the heartbeat
+// yet, is not dialed without end.
+func TestAPeerThatHasNotTheHeartbeatYetIsLeftAMoment(t *testing.T) {
+	t.Parallel()
+	names := []string{"n1", "n2"}
+	bubble(t, names, func(t world) {
+		nodes := t.nodes
+		n1, n2 := nodes["n1"], nodes["n2"]
+		n1.configure(func(s *heartbeat.Settings) { s.Heartbeats = append(s.Heartbeats, setup("n1", names, hb("hb#2"))) })
+		pass(time.Second)
+		n1.net.mu.Lock()
+		before := n1.net.dials
+		n1.net.mu.Unlock()
+		pass(time.Minute)
+		synctest.Wait()
+		n1.net.mu.Lock()
+		dials := n1.net.dials - before
+		n1.net.mu.Unlock()
+		if dials < 10 || dials > 70 {
+			t.Errorf("dialed %d times in a minute", dials)
+		}
+		n2.configure(func(s *heartbeat.Settings) { s.Heartbeats = append(s.Heartbeats, setup("n2", names, hb("hb#2"))) })
+		within(t, 10*time.Second, "it beats", func() bool {
+			return slices.ContainsFunc(n2.manager.Status().Streams, func(s cluster.HeartbeatStream) bool { return s.ID == "hb#2.rx" && s.Peers["n1"].IsBeating })
+		})
+	})
+}
+
+func TestARotationEndsWhenEveryNodeHasTheSecret(t *testing.T) {
+	t.Parallel()
+	names := []string{"n1", "n2"}
+	bubble(t, names, func(t world) {
+		nodes := t.nodes
+		n1, n2 := nodes["n1"], nodes["n2"]
+		ends := n2.bus.Subscribe("test", func(e *event.Envelope) bool {
+			return e.Kind == event.HeartbeatRotateSuccess{}.Kind() || e.Kind == event.HeartbeatRotateError{}.Kind()
+		})
+		defer ends.Close()
+		defer ends.Close()
+		fresh := []secret.String{secret.New("new"), secret.New("secret")}
+		rotate := func() string {
+			id, err := n1.manager.Rotate(t.Context(), func(context.Context) error {
+				n1.configure(func(s *heartbeat.Settings) { s.Secrets = fresh })
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		id := rotate()
+		if _, err := n1.manager.Rotate(t.Context(), nil); err == nil {
+			t.Error("two rotations at once")
+		}
+		pass(time.Minute)
+		if synctest.Wait(); len(ends.C()) > 0 {
+			t.Fatal("it ended before n2 had the secret")
+		}
+		n2.configure(func(s *heartbeat.Settings) { s.Secrets = fresh })
+		within(t, 10*time.Second, "it ends, and the peers are told", func() bool { return len(ends.C()) == 1 })
+		if e := <-ends.C(); e.Event != (event.HeartbeatRotateSuccess{ID: id}) || e.Labels["from"] != "peer" {
+			t.Errorf("%+v", e)
+		}
+		fresh = []secret.String{secret.New("newer"), secret.New("new")}
+		rotate()
+		within(t, 6*time.Minute, "that a node does not have it is said", func() bool { return len(ends.C()) == 1 })
+		if e := (<-ends.C()).Event; e.Kind() != (event.HeartbeatRotateError{}).Kind() {
+			t.Errorf("%+v", e)
+		}
+		if !n1.hears("n2") || !n2.hears("n1") {
+			t.Error("beats were lost")
+		}
 	})
 }

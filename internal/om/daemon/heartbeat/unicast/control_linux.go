@@ -16,10 +16,10 @@ func control(intf string, silence time.Duration) func(network, address string, c
 		var err error
 		outer := c.Control(func(fd uintptr) {
 			if silence > 0 {
-				err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds())) //nolint:gosec // a descriptor
+				err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
 			}
 			if intf != "" && err == nil {
-				err = unix.BindToDevice(int(fd), intf) //nolint:gosec // a descriptor
+				err = unix.BindToDevice(int(fd), intf)
 			}
 		})
 		if err != nil {

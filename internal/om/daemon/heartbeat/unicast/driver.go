@@ -187,6 +187,7 @@ type out struct {
 	box  daemon.Outbox
 
 	conn   net.Conn
+	opened time.Time     // conn
 	closed chan struct{} // once the peer closes conn
 
 	timer *time.Timer
@@ -202,11 +203,12 @@ func (o *out) drop() {
 	}
 }
 
-// lost is for a connection that was open and closed: the peer restarts, or is gone.
+// lost is for a connection that was open and closed: the peer restarts, or is gone. One
+// that closes at once is not for us, or not yet.
 func (o *out) lost() {
 	o.drop()
 	o.haste, o.pause = hurries, 0
-	o.again(0)
+	o.again(max(0, redialMin-time.Since(o.opened)))
 }
 
 func (o *out) again(after time.Duration) {
@@ -226,7 +228,7 @@ func (o *out) connect(ctx context.Context) {
 	defer cancel()
 	conn, err := o.d.o.Dial(limited, target)
 	if err == nil {
-		o.conn, o.closed, o.pause, o.haste = conn, make(chan struct{}), 0, 0
+		o.conn, o.closed, o.opened, o.pause, o.haste = conn, make(chan struct{}), time.Now(), 0, 0
 		go watch(conn, o.closed)
 		return
 	}

@@ -180,7 +180,7 @@ func (p *print) node(n *node) {
 	}
 	for i := range n.peers {
 		q := &n.peers[i]
-		p.flag(q.ok, q.beating, q.heard, q.left, q.hearsUs, q.unheard)
+		p.flag(q.ok, q.beating, q.heard, q.left, q.hearsUs, q.unheard, q.gap, q.took == p.w.nodes[q.id].gen)
 		p.num(len(q.lost))
 	}
 	for _, other := range p.w.nodes {
@@ -320,9 +320,6 @@ func (w *World) stale(e happening) bool {
 		return !n.daemon || !p.beating || p.ok || p.cuts != e.gen
 	case ballot:
 		return !n.daemon || n.life != e.peer
-	case ack:
-		p := n.peer(e.peer)
-		return !n.daemon || n.life != e.obj || e.gen <= p.acked
 	case deafness:
 		p := n.peer(e.peer)
 		return !n.daemon || !p.beating || p.unheard || p.changes != e.gen

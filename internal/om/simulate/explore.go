@@ -277,7 +277,7 @@ func (w *World) choose(seq uint64) string {
 			if i < 0 || e.kind != wakeNode && w.events[i].at >= e.at {
 				break
 			}
-			tick, _ := heap.Remove(&w.events, i).(happening)
+			tick, _ := heap.Remove(&w.events, i).(happening) // no message
 			if tick.at > until {
 				return ""
 			}
@@ -310,6 +310,7 @@ func (w *World) earliestTick() int {
 func (w *World) remove(seq uint64) happening {
 	i := slices.IndexFunc(w.events, func(e happening) bool { return e.seq == seq })
 	e, _ := heap.Remove(&w.events, i).(happening)
+	w.landed(e)
 	return e
 }
 
@@ -328,24 +329,44 @@ func (w *World) happenNow(e happening) {
 // as long as nothing else happens meanwhile.
 func (w *World) eager() {
 	for {
-		i := slices.IndexFunc(w.events, func(e happening) bool { return (e.kind == look || e.kind == ack || e.kind == beat) && !w.nodes[e.node].paused })
+		i := slices.IndexFunc(w.events, func(e happening) bool {
+			return (e.kind == look || e.kind == beat || w.bare(e)) && !w.nodes[e.node].paused
+		})
 		if i < 0 {
 			break
 		}
 		e, _ := heap.Remove(&w.events, i).(happening)
+		w.landed(e)
 		w.happen(e)
 		w.settle()
 	}
-	w.events = slices.DeleteFunc(w.events, w.stale)
+	w.events = slices.DeleteFunc(w.events, func(e happening) bool {
+		if w.stale(e) {
+			w.landed(e)
+			return true
+		}
+		return false
+	})
 	if !slices.ContainsFunc(w.events, func(e happening) bool { return e.kind == deliver }) {
 		w.held = nil
 	}
 	heap.Init(&w.events)
 }
 
+// bare reports whether a message only says how far a peer is known, and is the
+// next one of its link.
+func (w *World) bare(e happening) bool {
+	if e.kind != deliver || len(e.msg.entries) > 0 || e.msg.leaving {
+		return false
+	}
+	return !slices.ContainsFunc(w.events, func(x happening) bool {
+		return x.kind == deliver && x.node == e.node && x.peer == e.peer && x.seq < e.seq
+	})
+}
+
 func (w *World) label(e happening) string {
 	n := w.nodes[e.node].name
-	names := [...]string{"message", "beat", "silence", "timer", "timer of the node", "end", "evaluation", "notice", "power", "launch", "ballot", "end of the fence", "acknowledgement", "deafness"}
+	names := [...]string{"message", "beat", "silence", "timer", "timer of the node", "end", "evaluation", "notice", "power", "launch", "ballot", "end of the fence", "deafness"}
 	switch e.kind {
 	case deliver, beat, silence, deafness:
 		text := fmt.Sprintf("%s from %s to %s", names[e.kind], w.nodes[e.peer].name, n)

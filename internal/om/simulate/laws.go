@@ -60,6 +60,7 @@ func (w *World) violate(law string, n *node, obj int, format string, a ...any) {
 		}
 	}
 	w.laws.violations = append(w.laws.violations, Violation{w.now, law, text})
+	w.halted = w.halted || w.o.Strict
 	w.say(n, obj, "VIOLATION %s: %s", law, text)
 }
 
@@ -190,34 +191,51 @@ func (l *laws) ended(id string) {
 	l.over[id] = true
 }
 
-// check looks at the world between two events.
-func (w *World) check() {}
+// small is up to how many objects goals are compared all the time.
+const small = 64
+
+// check looks at the world between two events, when no message is on its way.
+func (w *World) check() {
+	if w.flying == 0 && len(w.objects) <= small {
+		w.checkGoals()
+	}
+}
 
 // checkGoals looks whether the nodes that hear each other agree on one goal.
 func (w *World) checkGoals() {
 	for obj, d := range w.objects {
-		seen := map[string]string{}
+		var first *node
+		firstID := ""
 		for _, id := range d.scope {
 			n := w.nodes[id]
-			if !n.daemon || n.paused {
-				continue
+			oid := w.goalOf(n, d)
+			switch {
+			case oid == "":
+			case first == nil:
+				first, firstID = n, oid
+			case oid != firstID && w.agreeing(first, n):
+				w.violate(lawOneGoal, nil, obj, "%s on %s, %s on %s", firstID, first.name, oid, n.name)
 			}
-			if o := n.view.Objects[d.path]; o != nil {
-				if m := o.Instances[n.name].Monitor; m != nil && m.OrchestrationID != "" {
-					seen[m.OrchestrationID] = n.name
-				}
-			}
 		}
-		if len(seen) < 2 {
-			continue
-		}
-		var names []string
-		for id, name := range seen {
-			names = append(names, id+" on "+name)
-		}
-		slices.Sort(names)
-		w.violate(lawOneGoal, nil, obj, "%v", names)
 	}
+}
+
+// goalOf is the orchestration a node pursues for an object.
+func (w *World) goalOf(n *node, d *definition) string {
+	if !n.daemon || n.paused {
+		return ""
+	}
+	o := n.view.Objects[d.path]
+	if o == nil || o.Instances[n.name].Monitor == nil {
+		return ""
+	}
+	return o.Instances[n.name].Monitor.OrchestrationID
+}
+
+// agreeing reports whether two nodes hear each other, and no cut keeps them from it.
+func (w *World) agreeing(a, b *node) bool {
+	p, q := a.peer(b.id), b.peer(a.id)
+	return p != nil && q != nil && p.ok && q.ok && p.beating && q.beating && !p.deaf() && !q.deaf()
 }
 
 // accept takes note of what an operator asked a node for.

@@ -24,6 +24,9 @@ type peer struct {
 	hearsUs bool          // by what it told last
 	didHear bool          // it has heard us in this life
 	acked   int           // our last message it has taken in
+	took    int           // its last message that we have taken in
+	owed    bool          // it was not told so yet
+	gap     bool          // a message of it was lost: the next one holds everything
 	unheard bool          // none of our beats came back in time
 	changes int           // of the links, both ways
 	lost    []int // objects that were up on it when it was lost
@@ -57,7 +60,11 @@ type message struct {
 	leaving bool
 	entries []entry
 	hears   []int // the peers it hears
+	marks   []mark
 }
+
+// mark is how far a node knows a peer.
+type mark struct{ peer, took int }
 
 type entry struct {
 	entryKey
@@ -91,13 +98,22 @@ func (w *World) entryOf(n *node, k entryKey) entry {
 	return e
 }
 
-// flush sends what changed to the peers.
+// flush sends what changed to the peers, and to each how far it is known.
 func (w *World) flush(n *node) {
-	if len(n.unsent) == 0 || !n.daemon {
+	if !n.daemon {
+		return
+	}
+	if len(n.unsent) == 0 {
+		for i := range n.peers {
+			if p := &n.peers[i]; p.owed {
+				p.owed = false
+				w.send(n, w.nodes[p.id], &message{life: n.life, gen: n.gen, hears: n.hears(), marks: n.marks()})
+			}
+		}
 		return
 	}
 	n.gen++
-	m := &message{life: n.life, gen: n.gen, hears: n.hears()}
+	m := &message{life: n.life, gen: n.gen, hears: n.hears(), marks: n.marks()}
 	for _, k := range n.unsent {
 		m.entries = append(m.entries, w.entryOf(n, k))
 		if l := n.local[k.obj]; k.part == partMonitor && l != nil {
@@ -105,9 +121,18 @@ func (w *World) flush(n *node) {
 		}
 	}
 	n.unsent = nil
-	for i := range n.near {
-		w.send(n, w.nodes[n.near[i]], m)
+	for i := range n.peers {
+		n.peers[i].owed = n.peers[i].owed && len(w.nodes) > full
+		w.send(n, w.nodes[n.peers[i].id], m)
 	}
+}
+
+func (n *node) marks() []mark {
+	all := make([]mark, len(n.peers))
+	for i := range n.peers {
+		all[i] = mark{n.peers[i].id, n.peers[i].took}
+	}
+	return all
 }
 
 // hears lists the peers that are heard.
@@ -122,7 +147,7 @@ func (n *node) hears() []int {
 }
 
 // send sends a message to a node, if the way is open. What is lost is sent again,
-// with all the rest, at the next beat.
+// with all the rest, by the next message, or at the next beat.
 func (w *World) send(from, to *node, m *message) {
 	p := to.peer(from.id)
 	if p == nil || !p.ok || !to.daemon {
@@ -131,10 +156,19 @@ func (w *World) send(from, to *node, m *message) {
 	if len(w.nodes) > full && !w.concerns(to, m) {
 		return
 	}
+	if p.gap && !m.full {
+		leaving := m.leaving
+		m = w.everything(from, to)
+		m.leaving = leaving
+	}
 	if w.chance(max(w.o.Loss, w.losses[pair{from.id, to.id}])) {
-		w.push(w.site.beats[0].interval, happening{kind: beat, node: to.id, peer: from.id, gen: p.cuts})
+		if !p.gap || m.full {
+			w.push(w.site.beats[0].interval, happening{kind: beat, node: to.id, peer: from.id, gen: p.cuts})
+		}
+		p.gap = true
 		return
 	}
+	p.gap = false
 	delay := w.o.Delay + w.upTo(w.o.Jitter) + w.delays[pair{from.id, to.id}]
 	p.last = max(p.last, w.now+delay)
 	w.sent++
@@ -155,7 +189,12 @@ func (w *World) beat(e happening) {
 	if p == nil || !p.ok || p.cuts != e.gen || !from.daemon {
 		return
 	}
-	m := &message{life: from.life, gen: from.gen, full: true, hears: from.hears()}
+	w.send(from, to, w.everything(from, to))
+}
+
+// everything is all that a node has to tell another one.
+func (w *World) everything(from, to *node) *message {
+	m := &message{life: from.life, gen: from.gen, full: true, hears: from.hears(), marks: from.marks()}
 	m.entries = append(m.entries, w.entryOf(from, entryKey{part: partNode}))
 	for _, obj := range slices.Sorted(maps.Keys(from.disk)) {
 		if len(w.nodes) <= full || slices.Contains(w.objects[obj].wide, to.id) {
@@ -164,7 +203,7 @@ func (w *World) beat(e happening) {
 			}
 		}
 	}
-	w.send(from, to, m)
+	return m
 }
 
 // deliver is a message that arrives.
@@ -183,7 +222,7 @@ func (w *World) deliver(e happening) {
 			return // what it builds upon is not known
 		}
 		w.forget(n, p, true)
-		p.life, p.didHear, p.acked = m.life, false, 0
+		p.life, p.didHear, p.acked, p.took = m.life, false, 0, 0
 	}
 	hears := slices.Contains(m.hears, n.id)
 	if hears != p.hearsUs || m.leaving != p.left {
@@ -196,9 +235,11 @@ func (w *World) deliver(e happening) {
 		p.beating, p.heard, p.left, p.lost, p.since = true, true, m.leaving, nil, w.now
 		w.peerChanged(n, p)
 	}
-	if len(m.entries) > 0 {
-		if back := from.peer(n.id); back != nil && back.ok {
-			w.push(w.o.Delay, happening{kind: ack, node: from.id, peer: n.id, gen: m.gen, obj: m.life})
+	p.owed = p.owed || len(m.entries) > 0
+	p.took = max(p.took, m.gen)
+	for _, k := range m.marks {
+		if k.peer == n.id {
+			w.acked(n, p, k.took)
 		}
 	}
 	for _, x := range m.entries {
@@ -208,16 +249,14 @@ func (w *World) deliver(e happening) {
 }
 
 // acked is a peer that says how far it knows us.
-func (w *World) acked(e happening) {
-	n := w.nodes[e.node]
-	p := n.peer(e.peer)
-	if !n.daemon || n.life != e.obj || e.gen <= p.acked {
+func (w *World) acked(n *node, p *peer, took int) {
+	before := p.acked
+	if took <= before {
 		return
 	}
-	before := p.acked
-	p.acked = e.gen
+	p.acked = took
 	for obj, l := range n.local {
-		if l.told > before && l.told <= e.gen && !l.wakeAt.IsZero() {
+		if l.told > before && l.told <= took && !l.wakeAt.IsZero() {
 			w.dirtied(n, obj)
 		}
 	}

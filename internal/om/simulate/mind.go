@@ -65,6 +65,9 @@ func (w *World) nodeWorld(n *node) orchestrate.NodeWorld {
 	world := orchestrate.NodeWorldOf(n.view, n.name, w.clock(n))
 	world.Ballot, world.Ready, world.Awake = n.own.ballot, true, w.now-n.own.began
 	world.StartedAt, world.LeftAt = n.own.startedAt, n.leftAt
+	if n.heardIn == n.boots {
+		world.HeardBefore = n.heard
+	}
 	world.Job, world.Memory = n.own.job, n.own.memory
 	return world
 }
@@ -266,7 +269,7 @@ func (w *World) poll(n *node, p orchestrate.Poll) {
 		if w.votes[a.name][n.id] {
 			continue
 		}
-		if !a.exclusive {
+		if !a.exclusive || w.o.Gullible {
 			b.Answers[a.name] = orchestrate.Answer{Vote: true}
 			continue
 		}

@@ -40,6 +40,8 @@ type node struct {
 	disk     map[int]*machine
 	frozenAt time.Time
 	leftAt   time.Time // when a daemon was last alive
+	heard    []string  // the peers it heard then
+	heardIn  int       // the boot it was of
 	fencing  manner
 
 	daemon bool
@@ -152,7 +154,10 @@ func (w *World) stop(n *node) {
 		return
 	}
 	n.daemon = false
-	n.leftAt = w.clock(n)
+	n.leftAt, n.heardIn, n.heard = w.clock(n), n.boots, nil
+	for _, id := range n.hears() {
+		n.heard = append(n.heard, w.nodes[id].name)
+	}
 	n.local, n.dirty, n.unsent, n.pending, n.stirred = nil, nil, nil, nil, false
 	for obj, m := range n.disk { // what had not begun never will
 		if m.process != nil && m.process.life == n.life && m.process.gen > m.jobs {
@@ -243,7 +248,8 @@ func (w *World) decide(n *node) {
 	for round := 0; n.stirred || len(n.dirty) > 0; round++ {
 		if round > 200 {
 			w.violate(lawSettles, n, -1, "still deciding after 200 rounds")
-			n.dirty = nil
+			n.dirty, n.stirred = nil, false
+			w.halted = true
 			break
 		}
 		if n.own.due > 0 && w.now >= n.own.due {

@@ -23,7 +23,6 @@ const (
 	launch               // the daemon is started
 	ballot               // the arbitrators answer
 	fenced               // the command that fences peer ends
-	ack                  // peer has taken a message in
 	deafness             // none of our beats came back from peer in time
 )
 
@@ -56,12 +55,23 @@ type events []happening
 func (w *World) push(d time.Duration, e happening) {
 	w.seq++
 	e.at, e.seq = w.now+max(d, 0), w.seq
+	if e.kind == deliver || e.kind == beat {
+		w.flying++
+	}
 	heap.Push(&w.events, e)
 }
 
 func (w *World) pop() happening {
 	e, _ := heap.Pop(&w.events).(happening)
+	w.landed(e)
 	return e
+}
+
+// landed counts the messages that are on their way.
+func (w *World) landed(e happening) {
+	if e.kind == deliver || e.kind == beat {
+		w.flying--
+	}
 }
 
 // due is when the next event is.

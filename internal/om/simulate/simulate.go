@@ -37,9 +37,11 @@ type Options struct {
 	DecideNode func(orchestrate.NodeWorld) orchestrate.NodeDecision
 	// Trace is told what happens. Nil: nobody is.
 	Trace func(Line)
-	// LoseSight makes nodes lose sight of peers that are well, now and then: a
-	// mutant of the world.
-	LoseSight bool
+	// Strict: nothing more happens once a law is broken.
+	Strict bool
+	// Gullible has the exclusive arbitrators give their vote to all who ask: a world
+	// that does not keep what it promises.
+	Gullible bool
 }
 
 // Line is something that happened.
@@ -72,6 +74,8 @@ type World struct {
 
 	commands []command // of scripts
 	held     []pair    // links whose messages come last, in a search
+	halted  bool                    // it does not settle: nothing more happens
+	flying  int                     // messages on their way
 	steps   int
 	sent    int
 	decided int
@@ -229,7 +233,7 @@ func (w *World) Run(d time.Duration) {
 	until := w.now + d
 	for {
 		at, ok := w.due()
-		if !ok || at > until {
+		if !ok || at > until || w.halted {
 			break
 		}
 		w.step()
@@ -279,8 +283,6 @@ func (w *World) happen(e happening) {
 		w.answered(e)
 	case fenced:
 		w.fenceEnds(e)
-	case ack:
-		w.acked(e)
 	case deafness:
 		w.deafened(e)
 	}

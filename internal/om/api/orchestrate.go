@@ -108,7 +108,7 @@ const (
 	// OrchestrationPath begins the paths of the actions on objects. A node without an
 	// instance of the object passes them on to one that has.
 	OrchestrationPath = "/api/object/path/{namespace}/{kind}/{name}/action/"
-	orchestrationDoc = " Answers at once with the id of the orchestration, which any node can be asked about. Refused with 409 while another orchestration of the object is in progress."
+	orchestrationDoc  = " Answers at once with the id of the orchestration, which any node can be asked about. Refused with 409 while another orchestration of the object is in progress."
 )
 
 func orchestrationErrors() []int { return []int{404, 408, 409} }

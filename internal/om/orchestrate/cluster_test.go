@@ -350,7 +350,8 @@ func TestAWorldTellsOfRelatedObjects(t *testing.T) {
 
 // race runs an ha object whose nodes do not agree about who is to run it, with a
 // network that delivers when it likes; it returns what was started where.
-func race(rt *rapid.T, t *testing.T, mutant func(*orchestrate.World)) (violated bool) {
+func race(t *testing.T, rt *rapid.T, mutant func(*orchestrate.World)) (violated bool) {
+	t.Helper()
 	c := newCrowd(t, 3, ha)
 	c.slow = true
 	favourite := map[string]string{}
@@ -392,7 +393,7 @@ func race(rt *rapid.T, t *testing.T, mutant func(*orchestrate.World)) (violated 
 func TestNodesThatHearEachOtherNeverStartTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		if race(rt, t, nil) {
+		if race(t, rt, nil) {
 			rt.Fatal("two instances")
 		}
 	})
@@ -420,7 +421,7 @@ func TestTheLawOfOneStartCatchesMutants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			caught := rapid.Custom(func(rt *rapid.T) bool { return race(rt, t, mutant) })
+			caught := rapid.Custom(func(rt *rapid.T) bool { return race(t, rt, mutant) })
 			for seed := range 20000 {
 				if caught.Example(seed) {
 					return

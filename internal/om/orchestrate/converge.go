@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ func (d *decider) adopt() {
 			continue
 		}
 		if m.OrchestrationID != "" && m.GlobalExpect != None {
-			d.end(GivenUp, fmt.Sprintf("%s was asked for later, on another node", p.GlobalExpect))
+			d.end(GivenUp, p.GlobalExpect+" was asked for later, on another node")
 		}
 		d.because("adopt", "node %s was asked %s later", name, p.GlobalExpect)
 		m.GlobalExpect, m.GlobalExpectUpdatedAt = p.GlobalExpect, p.GlobalExpectUpdatedAt

@@ -217,7 +217,8 @@ func (c *crowd) finish(m *member) {
 		m.status.StoppedAt = c.now
 	case orchestrate.Release:
 		m.status.StoppedAt = time.Time{}
-	default:
+	case orchestrate.StartStandby, orchestrate.Delete, orchestrate.Boot, orchestrate.RecordBoot, orchestrate.Prepare, orchestrate.Reboot,
+		orchestrate.Crash, orchestrate.Fence, orchestrate.Drain, orchestrate.FreezeInstances:
 	}
 	m.local.Job = &job
 }

@@ -44,7 +44,7 @@ func (v Verb) Forks() bool {
 	switch v {
 	case Start, StartStandby, Stop, Shutdown, Provision, Unprovision, Delete, Boot:
 		return true
-	case Freeze, Unfreeze, Hold, Release, RecordBoot, Prepare, Reboot, Crash, Fence:
+	case Freeze, Unfreeze, Hold, Release, RecordBoot, Prepare, Reboot, Crash, Fence, Drain, FreezeInstances:
 	}
 	return false
 }
@@ -58,7 +58,7 @@ func (v Verb) Evaluates(failed bool) bool {
 		return !failed
 	case Start, StartStandby, Stop, Shutdown, Provision, Unprovision, Boot:
 		return true
-	case Delete, RecordBoot, Prepare, Reboot, Crash, Fence:
+	case Delete, RecordBoot, Prepare, Reboot, Crash, Fence, Drain, FreezeInstances:
 	}
 	return false
 }
@@ -120,7 +120,7 @@ func (v Verb) states() (acting, done, failed string) {
 		return StateDeleting, StateDeleted, StateDeleteFailed
 	case Boot:
 		return StateBooting, StateBooted, StateBootFailed
-	case Freeze, Unfreeze, Hold, Release, RecordBoot, Prepare, Reboot, Crash, Fence:
+	case Freeze, Unfreeze, Hold, Release, RecordBoot, Prepare, Reboot, Crash, Fence, Drain, FreezeInstances:
 	}
 	return "", "", ""
 }

@@ -250,7 +250,7 @@ func (t *toy) effect(a orchestrate.Action) {
 		t.status.StoppedAt = time.Time{}
 	case orchestrate.RecordBoot:
 		t.local.LastBootID = t.local.BootID
-	case orchestrate.Boot, orchestrate.Prepare, orchestrate.Reboot, orchestrate.Crash:
+	case orchestrate.Boot, orchestrate.Prepare, orchestrate.Reboot, orchestrate.Crash, orchestrate.Fence, orchestrate.Drain, orchestrate.FreezeInstances:
 	}
 }
 

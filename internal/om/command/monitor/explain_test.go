@@ -19,7 +19,7 @@ func TestAnExplanationOfEachInstanceIsWritten(t *testing.T) {
 	config := &cluster.InstanceConfig{
 		Orchestrate: cluster.OrchestrateHA, Topology: cluster.TopologyFailover, Scope: []string{"n1", "n2"},
 		PlacementPolicy: orchestrate.PolicyNodesOrder,
-		Resources: map[string]cluster.ResourceConfig{"app#1": {}},
+		Resources:       map[string]cluster.ResourceConfig{"app#1": {}},
 	}
 	idle := func() *cluster.InstanceMonitor {
 		return &cluster.InstanceMonitor{State: orchestrate.StateIdle, GlobalExpect: orchestrate.None, LocalExpect: orchestrate.Started}

@@ -41,6 +41,7 @@ func (m *Monitor) act(w *watched, a orchestrate.Action, sid string) {
 		m.jobEnded(w, m.power(Power.Crash), false)
 	case orchestrate.Fence:
 		m.fence(w, a.Node)
+	case orchestrate.Drain, orchestrate.FreezeInstances: // of a node, never of an instance
 	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown,
 		orchestrate.Provision, orchestrate.Unprovision, orchestrate.Delete, orchestrate.Boot:
 		m.fork(w, a, sid)

@@ -63,8 +63,9 @@ func newWire(t *testing.T, names, having []string, orchestration string) *wire {
 						w.state.Forward(e.Event)
 					}
 				case <-w.state.Changed():
+					late := time.NewTimer(wireDelay)
 					select {
-					case <-time.After(wireDelay):
+					case <-late.C:
 						x.tell(name)
 					case <-ended:
 						return

@@ -26,6 +26,8 @@ type Fencing struct {
 	RetryAt time.Time            // once it failed
 	Reason  string               // why it failed
 	Tries   int
+	// Wanted: an object asks for it. The others start elsewhere without.
+	Wanted bool
 }
 
 // Fences are the nodes that were lost, and how far their fencing is. The methods

@@ -288,10 +288,10 @@ func (d *nodeDecider) outcome(job NodeJob) {
 		d.because("action-failed", "%s failed: %s", job.Action, job.Reason)
 		d.d.Memory.Failure = job.Reason
 	}
-	switch job.Action.Verb {
-	case Drain:
+	switch verb := job.Action.Verb; {
+	case verb == Drain:
 		d.drainEnded(job)
-	case Freeze, Unfreeze:
+	case verb == Freeze || verb == Unfreeze:
 		if s := d.state(); s != StateFreezing && s != StateUnfreezing { // nobody asked for it
 			if failed {
 				d.d.Memory.RetryAt = d.Now.Add(retryFlag)
@@ -309,7 +309,6 @@ func (d *nodeDecider) outcome(job NodeJob) {
 		if job.OrchestrationID == d.d.Monitor.OrchestrationID && d.d.Monitor.OrchestrationID != "" {
 			d.d.Monitor.OrchestrationIsDone = true
 		}
-	default:
 	}
 }
 

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -107,15 +108,35 @@ func FencesOf(f Fences, view *cluster.View, self string, now time.Time) Fences {
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if x := f[name]; !x.Wanted && !x.Unknown && wanted(view, self, x.Up) {
+			x.Wanted = true
+			f = f.with(name, x)
+		}
+	}
 	return f
+}
+
+// wanted reports whether one of the objects has the node fenced that ran them.
+func wanted(view *cluster.View, self string, up map[object.Path]bool) bool {
+	for p := range up {
+		o := view.Objects[p]
+		if o == nil {
+			continue
+		}
+		if c := o.Instances[self].Config; c != nil && c.Stonith && c.Topology != cluster.TopologyFlex {
+			return true
+		}
+	}
+	return false
 }
 
 // Told is what a node tells its peers of the fences.
 func (f Fences) Told() map[string]cluster.FenceStatus {
 	var told map[string]cluster.FenceStatus
 	for name, x := range f {
-		if x.Unknown && x.State == FenceDue && x.Tries == 0 {
-			continue // nobody asks for it, as a rule: the node is down since long
+		if !x.Wanted && x.State.Blocks() && x.Tries == 0 {
+			continue // nobody asks for it
 		}
 		if told == nil {
 			told = map[string]cluster.FenceStatus{}

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-const (
-	// askAgain is how long a node that lost the vote, and lives on, leaves its
-	// arbitrators alone.
-	askAgain = 10 * time.Second
+// askAgain is how long a node that lost the vote, and lives on, leaves its
+// arbitrators alone.
+const askAgain = 10 * time.Second
 
-	// SplitCrash, SplitReboot and SplitDisabled are what node.split_action says.
+// What node.split_action says.
+const (
 	SplitCrash    = "crash"
 	SplitReboot   = "reboot"
 	SplitDisabled = "disabled"

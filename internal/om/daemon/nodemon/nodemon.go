@@ -316,10 +316,9 @@ func (m *Monitor) act(view *cluster.View, d orchestrate.NodeDecision) {
 	if d.Release {
 		m.spawn(func(ctx context.Context) { m.release(ctx, view) })
 	}
-	a := d.Action
-	switch a.Verb {
-	case "":
-	case orchestrate.Reboot, orchestrate.Crash:
+	switch a := d.Action; {
+	case a.Verb == "":
+	case a.Verb == orchestrate.Reboot || a.Verb == orchestrate.Crash:
 		m.takeDown(a.Verb)
 	default:
 		oid := d.Job.OrchestrationID
@@ -352,23 +351,22 @@ func (m *Monitor) takeDown(v orchestrate.Verb) {
 
 // do does an action, and returns once it has ended.
 func (m *Monitor) do(ctx context.Context, a orchestrate.NodeAction, oid string) error {
-	switch a.Verb {
-	case orchestrate.Drain:
+	switch {
+	case a.Verb == orchestrate.Drain:
 		return m.o.Empty(ctx, oid)
-	case orchestrate.Freeze, orchestrate.Unfreeze:
+	case a.Verb == orchestrate.Freeze || a.Verb == orchestrate.Unfreeze:
 		err := m.o.Freeze(ctx, a.Verb == orchestrate.Freeze, oid)
 		if err == nil {
 			m.seeFreeze()
 			err = m.rememberFreeze()
 		}
 		return err
-	case orchestrate.FreezeInstances:
+	case a.Verb == orchestrate.FreezeInstances:
 		for _, p := range a.Paths {
 			if err := m.o.FreezeInstance(p); err != nil {
 				return err
 			}
 		}
-	default:
 	}
 	return nil
 }

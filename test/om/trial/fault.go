@@ -154,14 +154,17 @@ func (c *chaos) next(hurt map[string]bool) Fault {
 func (t *Trial) Revive(ctx context.Context, n *bed.Node) error {
 	if !n.Up() {
 		t.Say("%s boots", n.Name)
-		if err := n.Boot(ctx); err != nil {
+		if err := errors.Join(n.Boot(ctx), n.EmptyDisk(ctx)); err != nil { // a daemon does not start on a full disk
 			return err
 		}
 	}
-	if _, err := n.Run(ctx, "om", "daemon", "running"); err == nil {
+	asking, cancel := context.WithTimeout(ctx, 5*time.Second) // one that is paused does not answer
+	_, err := n.Run(asking, "om", "daemon", "running")
+	cancel()
+	if err == nil {
 		return nil
 	}
-	err := n.StartDaemon(ctx)
+	err = n.StartDaemon(ctx)
 	if errors.Is(err, bed.ErrDown) {
 		return nil // it fell again: the next round finds it
 	}

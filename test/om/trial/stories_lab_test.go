@@ -331,3 +331,79 @@ func TestTheCheckerSeesTwoThatAreStartedByHand(t *testing.T) {
 	s.until("the checker sees two", func() bool { return len(s.broken()) > 0 })
 	s.answers("node1,node2")
 }
+
+func TestAnAddressMovesWithItsService(t *testing.T) {
+	t.Parallel()
+	s := &story{Trial: begin(t, trial.Short), t: t}
+	s.create("web", trial.Floating("web", "10.88.0.100"))
+	s.ask(trial.Port, "10.88.0.100")
+	s.answers("node1")
+	s.om("node2", "web", "switch", "--to", "node3", "--wait", "--time", "60s")
+	s.answers("node3")
+	s.must(s.Node("node3").PowerOff())
+	s.until("the address answers elsewhere", func() bool { return s.client.Who() == "node1" || s.client.Who() == "node2" })
+	s.alone()
+	s.outages()
+}
+
+// withFences are a quorum and the commands that cut the power of a node.
+func withFences() string {
+	return quorum + trial.Short + fences("node1") + fences("node2") + fences("node3")
+}
+
+// fenced is web, whose former node is fenced before it starts elsewhere.
+func fenced() string {
+	return strings.Replace(trial.Failover("web"), "[DEFAULT]\n", "[DEFAULT]\nstonith = true\n", 1)
+}
+
+func TestANodeThatIsPausedIsFencedBeforeItsServiceStartsElsewhere(t *testing.T) {
+	t.Parallel()
+	s := tellOf(t, bed.Options{}, withFences(), fenced())
+	go s.Fence(t.Context())
+	s.must(s.Node("node1").Freeze())
+	s.answers("node2")
+	if s.Node("node1").Up() {
+		t.Fatal("node1 has power")
+	}
+	s.must(s.Revive(t.Context(), s.Node("node1")))
+	s.must(s.AwaitAll(t.Context()))
+	s.alone()
+	s.outages()
+}
+
+func TestAFenceThatFailsHoldsBackTheTakeover(t *testing.T) {
+	t.Parallel()
+	s := tellOf(t, bed.Options{}, quorum+trial.Short+"\n[stonith#node1]\ncommand = /bin/false\n", fenced())
+	s.must(s.Node("node1").PowerOff())
+	s.answers("")
+	s.quiet("nobody answers", func() bool { return s.client.Who() == "" })
+	s.om("node2", "node", "stonith", "--node", "node1", "--confirmed")
+	s.answers("node2")
+	s.alone()
+}
+
+// Without a fence a node that is paused comes back to a service that runs elsewhere: both
+// are shown, and nothing is stopped by itself.
+func TestAPauseWithoutAFenceLeavesTwoThatAreShown(t *testing.T) {
+	t.Parallel()
+	s := tell(t, bed.Options{}, trial.Short)
+	s.Open(trial.Free, "a node is paused, and nobody fences")
+	s.must(s.Node("node1").Freeze())
+	s.answers("node2")
+	s.must(s.Node("node1").Thaw())
+	s.answers("node1,node2")
+	s.must(s.AwaitAll(t.Context()))
+	for _, n := range s.Nodes() {
+		s.until(n.Name+" shows that web is amiss", func() bool {
+			v, err := s.View(t.Context(), n)
+			return err == nil && v.Cluster.Object["web"].Avail == "warn"
+		})
+	}
+	s.quiet("both live", func() bool { return s.client.Who() == "node1,node2" })
+	s.om("node3", "web", "instance", "stop", "--node", "node1")
+	s.answers("node2")
+	s.until("all is well", func() bool {
+		v, err := s.View(t.Context(), s.Node("node1"))
+		return err == nil && v.Cluster.Object["web"].Avail == "up"
+	})
+}

@@ -31,8 +31,8 @@ func otherRelays(context.Context) []api.RelayStatus {
 	return []api.RelayStatus{{RelaySlot: api.RelaySlot{Relay: "relay.example.com", Node: "n9"}, Status: "ok"}}
 }
 
-func post(node, text string) api.RelayMessagePost {
-	return api.RelayMessagePost{Body: api.RelayPost{ClusterID: "c1", ClusterName: "east", Node: node, Message: text}}
+func post(text string) api.RelayMessagePost {
+	return api.RelayMessagePost{Body: api.RelayPost{ClusterID: "c1", ClusterName: "east", Node: "n1", Message: text}}
 }
 
 func isProblem(t *testing.T, err error, status int, words string) {
@@ -48,9 +48,9 @@ func TestAMessageIsReadByTheUserThatLeftIt(t *testing.T) {
 	f := newFixture(t)
 	user, guest, root := f.remote(t, "heartbeat"), f.remote(t, "guest"), f.local(t)
 
-	_, err := client.Do(t.Context(), user, api.PostRelayMessage, post("n1", "one"))
+	_, err := client.Do(t.Context(), user, api.PostRelayMessage, post("one"))
 	if err == nil {
-		_, err = client.Do(t.Context(), user, api.PostRelayMessage, post("n1", "two"))
+		_, err = client.Do(t.Context(), user, api.PostRelayMessage, post("two"))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAMessageIsReadByTheUserThatLeftIt(t *testing.T) {
 	for _, c := range []*client.Client{guest, f.remote(t, "operator:ns1 admin:ns2")} {
 		_, err = client.Do(t.Context(), c, api.GetRelayMessage, api.RelayMessageQuery{ClusterID: "c1", Node: "n1"})
 		isProblem(t, err, http.StatusForbidden, "")
-		_, err = client.Do(t.Context(), c, api.PostRelayMessage, post("n1", "three"))
+		_, err = client.Do(t.Context(), c, api.PostRelayMessage, post("three"))
 		isProblem(t, err, http.StatusForbidden, "")
 	}
 	_, err = client.Do(t.Context(), root, api.GetRelayMessage, api.RelayMessageQuery{ClusterID: "c1", Node: "n1"})
@@ -83,31 +83,32 @@ func TestTheStatusOfARelay(t *testing.T) {
 	f := newFixture(t)
 	user, root := f.remote(t, "heartbeat"), f.local(t)
 	for _, c := range []*client.Client{user, root} {
-		if _, err := client.Do(t.Context(), c, api.PostRelayMessage, post("n1", "hello")); err != nil {
+		if _, err := client.Do(t.Context(), c, api.PostRelayMessage, post("hello")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list := func(c *client.Client, q api.RelayStatusQuery) (users string) {
+	list := func(c *client.Client, q api.RelayStatusQuery) string {
 		t.Helper()
 		all, err := client.Do(t.Context(), c, api.GetRelayStatus, q)
 		if err != nil {
 			t.Fatal(err)
 		}
+		users := make([]string, 0, len(all.Items))
 		for _, s := range all.Items {
-			users += s.User + "@" + s.Relay + " "
+			users = append(users, s.User+"@"+s.Relay)
 			if s.User != "" && s.Length != 5 {
 				t.Errorf("%+v", s)
 			}
 		}
-		return users
+		return strings.Join(users, " ")
 	}
-	if got := list(user, api.RelayStatusQuery{}); got != "usr1@"+node1+" " {
+	if got := list(user, api.RelayStatusQuery{}); got != "usr1@"+node1 {
 		t.Errorf("the user sees %q", got)
 	}
 	if got := list(root, api.RelayStatusQuery{}); !strings.Contains(got, "usr1@"+node1) || strings.Count(got, "@") != 2 {
 		t.Errorf("root sees %q", got)
 	}
-	if got := list(root, api.RelayStatusQuery{Remote: true}); got != "@relay.example.com " {
+	if got := list(root, api.RelayStatusQuery{Remote: true}); got != "@relay.example.com" {
 		t.Errorf("root sees %q at the relays", got)
 	}
 	if got := list(root, api.RelayStatusQuery{Relay: []string{"elsewhere"}}); got != "" {

@@ -23,7 +23,7 @@ func Busy(name string) (bool, error) {
 	case errors.Is(err, unix.EAGAIN):
 		return true, nil
 	case err != nil:
-		return false, nil //nolint:nilerr // no leases on this file system, or for this account
+		return false, nil // no leases on this file system, or for this account
 	}
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK); err != nil {
 		return false, fmt.Errorf("give the lease of %s back: %w", name, err)

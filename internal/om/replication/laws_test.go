@@ -305,7 +305,7 @@ func TestWhateverIsEditedAndCutTheNodesAgreeAndNothingIsLost(t *testing.T) {
 }
 
 // caught plays a mutant until a law breaks.
-type caught struct{ broken bool }
+type caught struct{}
 
 func TestTheLawsCatchMutants(t *testing.T) {
 	t.Parallel()
@@ -406,5 +406,5 @@ type lcg struct{ state uint64 }
 
 func (l *lcg) below(n int) int {
 	l.state = l.state*6364136223846793005 + 1442695040888963407
-	return int((l.state >> 33) % uint64(n)) //nolint:gosec // small numbers
+	return int((l.state >> 33) % uint64(n))
 }

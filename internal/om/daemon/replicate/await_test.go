@@ -11,7 +11,8 @@ import (
 
 func TestAWaitEndsWhenEveryLiveNodeOfTheObjectHasIt(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, p := net.nodes["n1"], path("cfg/app")
 		n1.state.SetPeer("n2", cluster.Peer{Beating: true})
 		n1.state.SetPeer("n3", cluster.Peer{})

@@ -87,7 +87,8 @@ func TestANodeThatWasKilledAnywhereHeals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, 2, func(t *testing.T, net *network) {
+			run(t, 2, func(net *network) {
+				t := net.t
 				n1, n2 := net.nodes["n1"], net.nodes["n2"]
 				n1.set(p, "comment=made")
 				net.settle()
@@ -137,7 +138,7 @@ func truncate(n *node, p object.Path) {
 // A node that is restored from a snapshot gets what the others have since.
 func TestADiskThatGoesBackInTimeCatchesUp(t *testing.T) {
 	t.Parallel()
-	run(t, 2, func(t *testing.T, net *network) {
+	run(t, 2, func(net *network) {
 		n1, p := net.nodes["n1"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,10 +20,10 @@ import (
 func TestAnyHistoryEndsWithOneContent(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
-			run(t, 3, func(t *testing.T, net *network) {
-				h := &history{net: net, random: rand.New(rand.NewPCG(seed, 1)), p: path("cfg/app"), follows: map[string]string{}} //nolint:gosec // a test
+			run(t, 3, func(net *network) {
+				h := &history{net: net, random: rand.New(rand.NewPCG(seed, 1)), p: path("cfg/app"), follows: map[string]string{}}
 				for range 40 {
 					h.step()
 				}
@@ -89,8 +90,7 @@ func (h *history) step() {
 			n.start()
 		}
 	default:
-		time.Sleep(time.Duration(h.random.IntN(5000)) * time.Millisecond)
-		synctest.Wait()
+		h.net.pass(time.Duration(h.random.IntN(5000)) * time.Millisecond)
 	}
 }
 

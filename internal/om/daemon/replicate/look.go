@@ -48,7 +48,7 @@ func (r *Replicator) look(ctx context.Context, i *item) (wait time.Duration, err
 	if err != nil || wait > 0 {
 		return wait, err
 	}
-	d := replication.Decide(r.world(i, at))
+	d := replication.Decide(r.world(i))
 	r.tell(i, d)
 	return r.do(ctx, i, at, d, release)
 }
@@ -194,7 +194,7 @@ func stampOf(t time.Time) uint64 {
 
 // timeOf is the inverse.
 func timeOf(stamp uint64) time.Time {
-	return time.Unix(0, int64(min(stamp, math.MaxInt64))) //nolint:gosec // bounded
+	return time.Unix(0, int64(min(stamp, math.MaxInt64)))
 }
 
 // save makes a version that of the record, durably.
@@ -264,7 +264,7 @@ func (r *Replicator) isFor(i *item, at here, doc *config.Document) {
 }
 
 // world is what is known of a configuration, here and by the others.
-func (r *Replicator) world(i *item, at here) replication.World {
+func (r *Replicator) world(i *item) replication.World {
 	w := replication.World{
 		Own:        replication.Own{Node: r.self, Version: i.version(), Has: i.has, Scope: i.scope},
 		Peers:      map[string]replication.Told{},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,6 @@ import (
 // network joins nodes that are directories and states of this process.
 type network struct {
 	t     *testing.T
-	ctx   context.Context
 	nodes map[string]*node
 
 	mu      sync.Mutex
@@ -71,12 +71,12 @@ secret = 0123456789abcdef0123456789abcdef
 `
 
 // run plays a story on nodes n1, n2... whose daemons run, in virtual time.
-func run(t *testing.T, count int, story func(t *testing.T, net *network)) {
+func run(t *testing.T, count int, story func(net *network)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
-		net := &network{t: t, ctx: t.Context(), nodes: map[string]*node{}, cut: map[[2]string]bool{}, parts: map[[2]string]*heartbeat.Part{}}
+		net := &network{t: t, nodes: map[string]*node{}, cut: map[[2]string]bool{}, parts: map[[2]string]*heartbeat.Part{}}
 		names := make([]string, count)
 		for i := range names {
 			names[i] = fmt.Sprint("n", i+1)
@@ -91,7 +91,7 @@ func run(t *testing.T, count int, story func(t *testing.T, net *network)) {
 			net.nodes[name].start()
 		}
 		synctest.Wait()
-		story(t, net)
+		story(net)
 		for _, n := range net.nodes {
 			n.stop()
 		}
@@ -132,7 +132,7 @@ func (n *node) start() {
 		Log: slog.New(slog.NewTextHandler(n.log(), &slog.HandlerOptions{Level: slog.LevelDebug})).With(slog.String("node", n.name)), Ready: ready,
 	})
 	n.copies = r
-	ctx, cancel := context.WithCancel(n.net.ctx)
+	ctx, cancel := context.WithCancel(n.net.t.Context())
 	n.cancel, n.done = cancel, make(chan struct{})
 	done := n.done
 	paths, err := n.store.List()
@@ -232,7 +232,7 @@ func (n *node) tell() {
 			part = &heartbeat.Part{}
 			n.net.parts[link] = part
 		}
-		part.Incarnation = heartbeat.Incarnation(fmt.Sprint(n.life))
+		part.Incarnation = heartbeat.Incarnation(strconv.Itoa(n.life))
 		entries, to, head, _ := own.Delta(part.Gen, 1<<20)
 		news, _ := part.Take(&heartbeat.Message{Node: n.name, Incarnation: part.Incarnation, Base: part.Gen, To: to, Head: head, Entries: entries})
 		n.net.mu.Unlock()
@@ -281,10 +281,15 @@ func (net *network) heal() {
 	}
 }
 
+// pass lets virtual time pass.
+func (net *network) pass(d time.Duration) {
+	<-time.NewTimer(d).C
+	synctest.Wait()
+}
+
 // settle lets everything happen that does within a few minutes.
 func (net *network) settle() {
-	time.Sleep(3 * time.Minute)
-	synctest.Wait()
+	net.pass(3 * time.Minute)
 }
 
 // Refresh implements replicate.Reader.
@@ -406,13 +411,16 @@ func (n *node) backups(p object.Path) (texts []string) {
 	return texts
 }
 
+// conflicts are those a node was told of.
+func (n *node) conflicts() []event.ConfigFileConflict { return told[event.ConfigFileConflict](n) }
+
 // told are the events of a kind on a node, since its daemon started.
-func (n *node) told(kind string) (all []event.Event) {
+func told[E event.Event](n *node) (all []E) {
 	for {
 		select {
 		case e := <-n.events.C():
-			if e.Kind == kind {
-				all = append(all, e.Event)
+			if one, ok := e.Event.(E); ok {
+				all = append(all, one)
 			}
 		default:
 			return all

@@ -23,7 +23,8 @@ func path(text string) object.Path {
 
 func TestAnEditIsOnEveryNodeOfTheObjectWithItsTimeAndMode(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, n2, n3 := net.nodes["n1"], net.nodes["n2"], net.nodes["n3"]
 		for _, p := range []object.Path{path("web"), path("ns1/vol/data"), path("ns1/cfg/app"), path("ns1/usr/joe"), path("ns1/nscfg/namespace")} {
 			if p.Kind.Runs() {
@@ -68,7 +69,8 @@ func TestAnEditIsOnEveryNodeOfTheObjectWithItsTimeAndMode(t *testing.T) {
 
 func TestTheTimeOfAFileIsNoChange(t *testing.T) {
 	t.Parallel()
-	run(t, 2, func(t *testing.T, net *network) {
+	run(t, 2, func(net *network) {
+		t := net.t
 		n1, n2, p := net.nodes["n1"], net.nodes["n2"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()
@@ -80,7 +82,7 @@ func TestTheTimeOfAFileIsNoChange(t *testing.T) {
 		n1.seen(p)
 		net.settle()
 
-		if net.fetches != before || len(n2.told("ConfigFileConflict")) > 0 {
+		if net.fetches != before || len(n2.conflicts()) > 0 {
 			t.Errorf("%d fetches after a touch", net.fetches-before)
 		}
 	})
@@ -88,7 +90,8 @@ func TestTheTimeOfAFileIsNoChange(t *testing.T) {
 
 func TestAnObjectIsMadeOnANodeItIsNotFor(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, n3, p := net.nodes["n1"], net.nodes["n3"], path("web")
 		net.split("n2")
 		n3.set(p, "nodes=n1 n2", "orchestrate=ha", "comment=made")
@@ -108,11 +111,11 @@ func TestAnObjectIsMadeOnANodeItIsNotFor(t *testing.T) {
 		if !n1.frozen[p] || !net.nodes["n2"].frozen[p] {
 			t.Error("the new instances are not frozen")
 		}
-		told := n3.told("InstanceConfigFor")
-		if len(told) != 1 || !slices.Equal(told[0].(event.InstanceConfigFor).Scope, []string{"n1", "n2"}) {
+		told, heard := told[event.InstanceConfigFor](n3), told[event.InstanceConfigFor](n1)
+		if len(told) != 1 || !slices.Equal(told[0].Scope, []string{"n1", "n2"}) {
 			t.Errorf("n3 told %v", told)
 		}
-		if len(n1.told("InstanceConfigFor")) != 1 {
+		if len(heard) != 1 {
 			t.Error("n1 did not hear that n3 has it for others")
 		}
 	})
@@ -120,7 +123,8 @@ func TestAnObjectIsMadeOnANodeItIsNotFor(t *testing.T) {
 
 func TestANodeThatIsLeftOutArchivesAndRemoves(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		p := path("web")
 		net.nodes["n1"].set(p, "nodes=n1 n2", "comment=made")
 		net.settle()
@@ -143,7 +147,8 @@ func TestANodeThatIsLeftOutArchivesAndRemoves(t *testing.T) {
 // Story 15.
 func TestEditsOnBothSidesOfAPartition(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, n2, n3 := net.nodes["n1"], net.nodes["n2"], net.nodes["n3"]
 		for _, p := range []object.Path{path("cfg/app"), object.Cluster()} {
 			comment := "comment"
@@ -154,7 +159,7 @@ func TestEditsOnBothSidesOfAPartition(t *testing.T) {
 			net.settle()
 			net.split("n3")
 			n3.set(p, comment+"=minority")
-			time.Sleep(time.Minute)
+			net.pass(time.Minute)
 			n2.set(p, comment+"=majority")
 			net.settle()
 			lost := n3.text(p)
@@ -166,12 +171,12 @@ func TestEditsOnBothSidesOfAPartition(t *testing.T) {
 				t.Errorf("%s: n3 archived %q, it lost %q", p, kept, lost)
 			}
 			for name, n := range net.nodes {
-				told := n.told("ConfigFileConflict")
+				told := n.conflicts()
 				if len(told) != 1 {
 					t.Errorf("%s: %s told %v", p, name, told)
 					continue
 				}
-				e := told[0].(event.ConfigFileConflict)
+				e := told[0]
 				if e.Node != "n3" || e.Kept.Node != "n2" || e.Lost.Node != "n3" || !strings.HasPrefix(filepath.Base(e.Backup), strings.ReplaceAll(p.FQN(), "/", ".")+"_") {
 					t.Errorf("%s: %s told %+v", p, name, e)
 				}
@@ -185,7 +190,8 @@ func TestEditsOnBothSidesOfAPartition(t *testing.T) {
 
 func TestTheSameEditOnBothSidesIsNoConflict(t *testing.T) {
 	t.Parallel()
-	run(t, 2, func(t *testing.T, net *network) {
+	run(t, 2, func(net *network) {
+		t := net.t
 		n1, n2, p := net.nodes["n1"], net.nodes["n2"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()
@@ -197,7 +203,7 @@ func TestTheSameEditOnBothSidesIsNoConflict(t *testing.T) {
 
 		net.same(p, "comment = same", "n1", "n2")
 		for _, n := range net.nodes {
-			if told := n.told("ConfigFileConflict"); len(told) > 0 || len(n.backups(p)) > 0 {
+			if told := n.conflicts(); len(told) > 0 || len(n.backups(p)) > 0 {
 				t.Errorf("%s told %v", n.name, told)
 			}
 		}
@@ -207,7 +213,8 @@ func TestTheSameEditOnBothSidesIsNoConflict(t *testing.T) {
 // Story 14: a clock an hour ahead, then right again.
 func TestAClockThatIsWrongLosesNoEdit(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, n2, n3, p := net.nodes["n1"], net.nodes["n2"], net.nodes["n3"], path("cfg/app")
 		ahead := time.Now().Add(time.Hour)
 		n1.set(p, "comment=ahead")
@@ -225,7 +232,7 @@ func TestAClockThatIsWrongLosesNoEdit(t *testing.T) {
 
 		net.same(p, "comment = now", "n1", "n2", "n3")
 		for _, n := range net.nodes {
-			if told := n.told("ConfigFileConflict"); len(told) > 0 {
+			if told := n.conflicts(); len(told) > 0 {
 				t.Errorf("%s told %v", n.name, told)
 			}
 		}
@@ -246,7 +253,8 @@ func write(t *testing.T, n *node, p object.Path, text string, at time.Time) {
 
 func TestEditsMadeWhileTheDaemonIsDown(t *testing.T) {
 	t.Parallel()
-	run(t, 2, func(t *testing.T, net *network) {
+	run(t, 2, func(net *network) {
+		t := net.t
 		n1, n2, p := net.nodes["n1"], net.nodes["n2"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()
@@ -266,7 +274,7 @@ func TestEditsMadeWhileTheDaemonIsDown(t *testing.T) {
 
 		net.same(p, "while n1 was down", "n1", "n2")
 		for _, n := range net.nodes {
-			if told := n.told("ConfigFileConflict"); len(told) > 0 {
+			if told := n.conflicts(); len(told) > 0 {
 				t.Errorf("%s told %v", n.name, told)
 			}
 		}
@@ -275,7 +283,8 @@ func TestEditsMadeWhileTheDaemonIsDown(t *testing.T) {
 
 func TestAFileRemovedByHandComesBack(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, p := net.nodes["n1"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()
@@ -313,13 +322,14 @@ func rm(t *testing.T, n *node, p object.Path) {
 
 func TestAnEditorMayTakeTheFileAway(t *testing.T) {
 	t.Parallel()
-	run(t, 2, func(t *testing.T, net *network) {
+	run(t, 2, func(net *network) {
+		t := net.t
 		n1, p := net.nodes["n1"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()
 		text := n1.text(p)
 		rm(t, n1, p)
-		time.Sleep(300 * time.Millisecond)
+		net.pass(300 * time.Millisecond)
 		write(t, n1, p, strings.Replace(text, "made", "edited", 1), time.Now())
 		net.settle()
 
@@ -329,7 +339,8 @@ func TestAnEditorMayTakeTheFileAway(t *testing.T) {
 
 func TestANodeThatWasAwayResurrectsNothing(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, n2, n3, p := net.nodes["n1"], net.nodes["n2"], net.nodes["n3"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()
@@ -350,11 +361,11 @@ func TestANodeThatWasAwayResurrectsNothing(t *testing.T) {
 		if kept := n3.backups(p); !slices.Equal(kept, []string{lost}) {
 			t.Errorf("n3 archived %q", kept)
 		}
-		if told := n1.told("ConfigFileConflict"); len(told) != 1 || !told[0].(event.ConfigFileConflict).Kept.Deleted {
+		if told := n1.conflicts(); len(told) != 1 || !told[0].Kept.Deleted {
 			t.Errorf("n1 heard %v", told)
 		}
 		// Long after, and with all daemons started again, it can be made again anywhere.
-		time.Sleep(time.Hour)
+		net.pass(time.Hour)
 		n3.stop()
 		n3.start()
 		n3.set(p, "comment=made again")
@@ -365,7 +376,8 @@ func TestANodeThatWasAwayResurrectsNothing(t *testing.T) {
 
 func TestAnObjectMadeAgainWhileANodeWasAwayIsNotLost(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, n2, n3, p := net.nodes["n1"], net.nodes["n2"], net.nodes["n3"], path("cfg/app")
 		n1.set(p, "comment=made")
 		net.settle()
@@ -389,7 +401,8 @@ func TestAnObjectMadeAgainWhileANodeWasAwayIsNotLost(t *testing.T) {
 // Story 17: the part of the replication.
 func TestAPurgeReachesANodeThatWasAway(t *testing.T) {
 	t.Parallel()
-	run(t, 3, func(t *testing.T, net *network) {
+	run(t, 3, func(net *network) {
+		t := net.t
 		n1, n2, n3, p := net.nodes["n1"], net.nodes["n2"], net.nodes["n3"], path("web")
 		n1.set(p, "nodes=*", "comment=made")
 		net.settle()
@@ -428,7 +441,8 @@ func TestAPurgeReachesANodeThatWasAway(t *testing.T) {
 // Story 22, and everything that keeps one file from being written.
 func TestWhatCannotBeWrittenIsTriedAgainAndHoldsUpNothing(t *testing.T) {
 	t.Parallel()
-	run(t, 2, func(t *testing.T, net *network) {
+	run(t, 2, func(net *network) {
+		t := net.t
 		n1, n2 := net.nodes["n1"], net.nodes["n2"]
 		blocked, free := path("ns1/cfg/app"), path("ns2/cfg/app")
 		n1.set(blocked, "comment=made")

@@ -19,7 +19,10 @@ import (
 )
 
 // ConfigFile implements configure.Reader.
-func (b *Backend) ConfigFile(_ context.Context, p object.Path) (configure.File, error) {
+func (b *Backend) ConfigFile(ctx context.Context, p object.Path) (configure.File, error) {
+	if b.elsewhere(ctx, p) {
+		return b.Backend.ConfigFile(ctx, p)
+	}
 	text, err := b.store().Text(p)
 	if err != nil {
 		return configure.File{}, err
@@ -28,7 +31,10 @@ func (b *Backend) ConfigFile(_ context.Context, p object.Path) (configure.File, 
 }
 
 // ConfigValues implements configure.Reader.
-func (b *Backend) ConfigValues(_ context.Context, p object.Path, q api.ConfigQuery) ([]api.KeywordItem, error) {
+func (b *Backend) ConfigValues(ctx context.Context, p object.Path, q api.ConfigQuery) ([]api.KeywordItem, error) {
+	if b.elsewhere(ctx, p) {
+		return b.Backend.ConfigValues(ctx, p, q)
+	}
 	values, err := b.store().Values(p, q.Keywords, q.Evaluate, q.Impersonate)
 	if err != nil {
 		return nil, err
@@ -49,7 +55,7 @@ func (b *Backend) ConfigValues(_ context.Context, p object.Path, q api.ConfigQue
 
 // ChangeConfig implements configure.Writer.
 func (b *Backend) ChangeConfig(ctx context.Context, p object.Path, c configure.Change) (configure.Outcome, error) {
-	if c.Wait > 0 && b.Alive(ctx) == nil {
+	if c.Wait > 0 && b.Alive(ctx) == nil || b.elsewhere(ctx, p) {
 		return b.Backend.ChangeConfig(ctx, p, c)
 	}
 	change, err := remote.Parse(c)
@@ -129,6 +135,12 @@ func (b *Backend) Create(ctx context.Context, p object.Path, n cmdobject.New) (m
 	change, err := remote.Parse(configure.Change{Set: n.Set})
 	if err != nil {
 		return made, err
+	}
+	if b.elsewhere(ctx, p) {
+		if !n.Force {
+			return made, &store.ExistsError{Path: p}
+		}
+		return b.Backend.Create(ctx, p, n)
 	}
 	if b.mayStart(p, n) && !b.store().Exists(p) {
 		if err := b.engine(nil).SetFrozen(p, true); err != nil {

@@ -20,7 +20,10 @@ import (
 func (b *Backend) data() *datastore.Data { return datastore.New(b.store()) }
 
 // ListKeys implements key.Reader.
-func (b *Backend) ListKeys(_ context.Context, p object.Path) ([]api.DataKeyListItem, error) {
+func (b *Backend) ListKeys(ctx context.Context, p object.Path) ([]api.DataKeyListItem, error) {
+	if b.elsewhere(ctx, p) {
+		return b.Backend.ListKeys(ctx, p)
+	}
 	infos, err := b.data().List(p)
 	items := make([]api.DataKeyListItem, len(infos))
 	for i, info := range infos {
@@ -30,7 +33,10 @@ func (b *Backend) ListKeys(_ context.Context, p object.Path) ([]api.DataKeyListI
 }
 
 // DecodeKeys implements key.Reader.
-func (b *Backend) DecodeKeys(_ context.Context, p object.Path, pattern string) (api.DataKeys, error) {
+func (b *Backend) DecodeKeys(ctx context.Context, p object.Path, pattern string) (api.DataKeys, error) {
+	if b.elsewhere(ctx, p) {
+		return b.Backend.DecodeKeys(ctx, p, pattern)
+	}
 	values, err := b.data().DecodeAll(p, []string{pattern})
 	keys := make(api.DataKeys, len(values))
 	for i, v := range values {
@@ -41,6 +47,9 @@ func (b *Backend) DecodeKeys(_ context.Context, p object.Path, pattern string) (
 
 // ChangeKeys implements key.Writer.
 func (b *Backend) ChangeKeys(ctx context.Context, p object.Path, changes api.PatchDataKeys, waitLock time.Duration) error {
+	if b.elsewhere(ctx, p) {
+		return b.Backend.ChangeKeys(ctx, p, changes, waitLock)
+	}
 	s := b.store()
 	if waitLock > 0 {
 		s = s.WithWaitLock(waitLock)
@@ -57,13 +66,19 @@ func (b *Backend) ChangeKeys(ctx context.Context, p object.Path, changes api.Pat
 }
 
 // KeyContent implements key.Editor.
-func (b *Backend) KeyContent(_ context.Context, p object.Path, name string) (api.DataKeyContent, error) {
+func (b *Backend) KeyContent(ctx context.Context, p object.Path, name string) (api.DataKeyContent, error) {
+	if b.elsewhere(ctx, p) {
+		return b.Backend.KeyContent(ctx, p, name)
+	}
 	value, err := b.data().Decode(p, name)
 	return api.DataKeyContent{RawBody: value}, err
 }
 
 // ReplaceKey implements key.Editor.
 func (b *Backend) ReplaceKey(ctx context.Context, p object.Path, name string, seen api.DataKeyContent, value []byte) error {
+	if b.elsewhere(ctx, p) {
+		return b.Backend.ReplaceKey(ctx, p, name, seen, value)
+	}
 	_, err := b.data().Modify(ctx, p, func(tx *datastore.Tx) error {
 		now, err := tx.Decode(name)
 		if err != nil {

@@ -4,6 +4,7 @@
 //	make bench
 //	go run ./test/bench objects     only the daemon with many objects
 //	go run ./test/bench cluster     only the cluster of three nodes
+//	go run ./test/bench join        only a node that joins and leaves
 //
 // Start-up is given as a ratio to a Go process that only says hello, so that it
 // can be compared between machines. Everything happens under roots of its own.
@@ -62,7 +63,7 @@ func run(ctx context.Context, out io.Writer, only []string) (err error) {
 	for _, m := range []struct {
 		name string
 		of   func(ctx context.Context, b bench) ([]row, error)
-	}{{"start", startUp}, {"actions", actions}, {"memory", fewObjects}, {"objects", manyObjects}, {"cluster", clusters}, {"koc", kocs}, {"krops", kropss}} {
+	}{{"start", startUp}, {"actions", actions}, {"memory", fewObjects}, {"objects", manyObjects}, {"cluster", clusters}, {"join", joins}, {"koc", kocs}, {"krops", kropss}} {
 		if len(only) > 0 && !slices.Contains(only, m.name) {
 			continue
 		}

@@ -1,4 +1,3 @@
-// Package writer tells whether somebody is writing a file in place.
 package writer
 
 import (

@@ -1,6 +1,5 @@
 //go:build !linux
 
-// Package writer tells whether somebody is writing a file in place.
 package writer
 
 // Busy knows nothing here.

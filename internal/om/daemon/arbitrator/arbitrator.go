@@ -19,11 +19,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
+	"github.com/holdfast-ops/holdfast/internal/om/rbac"
 	"github.com/holdfast-ops/holdfast/internal/secret"
 )
 
@@ -36,7 +38,22 @@ type Prober struct {
 	Password func(object string) (secret.String, error)
 	// Dial connects to arbitrators; nil: as everybody does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mu      sync.Mutex
+	tickets map[cluster.Arbitrator]ticket
 }
+
+// ticket is a token of an arbitrator. It is asked for with the password while all
+// is well: verifying a password takes an arbitrator longer than a vote may.
+type ticket struct {
+	token secret.String
+	until time.Time
+}
+
+const (
+	ticketLife  = 10 * time.Minute
+	ticketRenew = 5 * time.Minute // before its end
+)
 
 // Question is what an arbitrator is asked.
 type Question struct {
@@ -57,7 +74,12 @@ func (p *Prober) Vote(ctx context.Context, a cluster.Arbitrator, q Question) (or
 		return orchestrate.Answer{}, err
 	}
 	var g api.VoteGrant
-	if err := p.call(ctx, a, q.Port, api.PostArbitratorVote.Method, api.PostArbitratorVote.Path, body, &g); err != nil {
+	_, held := p.ticket(a)
+	err = p.call(ctx, a, q.Port, api.PostArbitratorVote.Method, api.PostArbitratorVote.Path, body, &g)
+	if _, holds := p.ticket(a); err != nil && held && !holds { // the token is not believed any more, the password may be
+		err = p.call(ctx, a, q.Port, api.PostArbitratorVote.Method, api.PostArbitratorVote.Path, body, &g)
+	}
+	if err != nil {
 		return orchestrate.Answer{}, err
 	}
 	switch g.Verdict {
@@ -81,8 +103,60 @@ func (p *Prober) Check(ctx context.Context, a cluster.Arbitrator, q Question) er
 	if !a.Exclusive {
 		return p.reach(ctx, a, q.Port)
 	}
+	if err := p.login(ctx, a, q.Port); err != nil {
+		return err
+	}
 	path := api.GetArbitratorVote.Path + "?" + url.Values{"cluster_id": {q.ClusterID}}.Encode()
 	return p.call(ctx, a, q.Port, api.GetArbitratorVote.Method, path, nil, &api.VoteHolders{})
+}
+
+// login gets a token of an arbitrator, unless the one there is lasts.
+func (p *Prober) login(ctx context.Context, a cluster.Arbitrator, port int) error {
+	asked := time.Now()
+	if t, ok := p.ticket(a); ok && asked.Before(t.until.Add(-ticketRenew)) {
+		return nil
+	}
+	p.forget(a)
+	q := url.Values{"role": {string(rbac.Heartbeat)}, "access_duration": {ticketLife.String()}, "refresh": {"false"}}
+	var made api.AuthToken
+	if err := p.call(ctx, a, port, api.PostAuthToken.Method, api.PostAuthToken.Path+"?"+q.Encode(), nil, &made); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tickets == nil {
+		p.tickets = map[cluster.Arbitrator]ticket{}
+	}
+	p.tickets[a] = ticket{token: secret.New(made.AccessToken), until: asked.Add(ticketLife)}
+	return nil
+}
+
+// ticket is the token of an arbitrator, when there is one.
+func (p *Prober) ticket(a cluster.Arbitrator) (ticket, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, ok := p.tickets[a]
+	return t, ok && time.Now().Before(t.until)
+}
+
+func (p *Prober) forget(a cluster.Arbitrator) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.tickets, a)
+}
+
+// identify says who asks: by the token there is, else by the password.
+func (p *Prober) identify(a cluster.Arbitrator, r *http.Request) error {
+	if t, ok := p.ticket(a); ok {
+		r.Header.Set("Authorization", "Bearer "+t.token.Reveal())
+		return nil
+	}
+	password, err := p.Password(a.Password)
+	if err != nil {
+		return fmt.Errorf("the password of user %s: %w", a.Username, err)
+	}
+	r.SetBasicAuth(a.Username, password.Reveal())
+	return nil
 }
 
 // reach sees whether a plain arbitrator answers: a url with success, a port by
@@ -116,11 +190,9 @@ func (p *Prober) request(ctx context.Context, a cluster.Arbitrator, method, loca
 		return err
 	}
 	if a.Exclusive {
-		password, err := p.Password(a.Password)
-		if err != nil {
-			return fmt.Errorf("the password of user %s: %w", a.Username, err)
+		if err := p.identify(a, r); err != nil {
+			return err
 		}
-		r.SetBasicAuth(a.Username, password.Reveal())
 		r.Header.Set("Content-Type", "application/json")
 	}
 	transport := &http.Transport{
@@ -142,6 +214,9 @@ func (p *Prober) request(ctx context.Context, a cluster.Arbitrator, method, loca
 	text, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.URI, err)
+	}
+	if response.StatusCode == http.StatusUnauthorized {
+		p.forget(a) // its keys are others since, or the user is
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return fmt.Errorf("%s answers %s", a.URI, response.Status)

@@ -7,8 +7,11 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ops/holdfast/internal/om/api"
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
@@ -146,6 +149,56 @@ func TestAnExclusiveArbitratorVotesForTheFirstPartThatAsks(t *testing.T) {
 		if got.Until = (time.Time{}); got != c.want {
 			t.Errorf("%+v: got %+v", c, got)
 		}
+	}
+}
+
+// A password is verified slowly, on purpose: that is done while all is well.
+func TestAVoteIsAskedForWithATokenOnceThereIsOne(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var asked []string
+	believed := true
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		how, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		asked = append(asked, how+" "+r.Method+" "+r.URL.Path)
+		switch {
+		case r.Header.Get("Authorization") == "Bearer ticket" && !believed:
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path == api.PostAuthToken.Path:
+			_ = json.NewEncoder(w).Encode(api.AuthToken{AccessToken: "ticket"})
+		case r.Method == http.MethodGet:
+			_ = json.NewEncoder(w).Encode(api.VoteHolders{})
+		default:
+			_ = json.NewEncoder(w).Encode(api.VoteGrant{Verdict: "granted", Lease: 20000})
+		}
+	}))
+	defer s.Close()
+	p, a := prober(), cluster.Arbitrator{URI: s.URL, Insecure: true, Exclusive: true, Username: "relay"}
+	for range 2 {
+		if err := p.Check(t.Context(), a, arbitrator.Question{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vote := func() {
+		t.Helper()
+		if answer, err := p.Vote(t.Context(), a, arbitrator.Question{}); err != nil || !answer.Vote {
+			t.Errorf("%+v, %v", answer, err)
+		}
+	}
+	vote()
+	mu.Lock()
+	believed = false
+	mu.Unlock()
+	vote()
+
+	want := []string{
+		"Basic POST /api/auth/token", "Bearer GET /api/arbitrator/vote", "Bearer GET /api/arbitrator/vote", "Bearer POST /api/arbitrator/vote",
+		"Bearer POST /api/arbitrator/vote", "Basic POST /api/arbitrator/vote",
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -454,8 +454,11 @@ func (m *Monitor) question(view *cluster.View, c orchestrate.Claim) arbitrator.Q
 	return arbitrator.Question{ClusterID: view.Config.ID, Port: view.Config.Listener.Port, Claim: c}
 }
 
-// arbitratorPeriod is how often the arbitrators are looked at while all is well.
-const arbitratorPeriod = time.Minute
+// How often the arbitrators are looked at, while all is well and while it is not.
+const (
+	arbitratorPeriod = time.Minute
+	arbitratorSoon   = 10 * time.Second
+)
 
 // watchArbitrators tells whether the arbitrators would vote, now and then.
 func (m *Monitor) watchArbitrators(ctx context.Context) {
@@ -467,21 +470,27 @@ func (m *Monitor) watchArbitrators(ctx context.Context) {
 		return "", ok
 	})
 	defer changes.Close()
-	tick := time.NewTicker(arbitratorPeriod)
-	defer tick.Stop()
+	timer := time.NewTimer(arbitratorPeriod)
+	defer timer.Stop()
 	for {
-		m.checkArbitrators(ctx)
+		if m.checkArbitrators(ctx) {
+			timer.Reset(arbitratorPeriod)
+		} else {
+			timer.Reset(arbitratorSoon)
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-timer.C:
 		case <-changes.C():
 			changes.Take()
 		}
 	}
 }
 
-func (m *Monitor) checkArbitrators(ctx context.Context) {
+// checkArbitrators looks at the arbitrators, and reports whether all would vote.
+func (m *Monitor) checkArbitrators(ctx context.Context) (well bool) {
+	well = true
 	view := m.o.State.View()
 	ctx, cancel := context.WithTimeout(ctx, arbitratorPeriod/4)
 	defer cancel()
@@ -500,10 +509,12 @@ func (m *Monitor) checkArbitrators(ctx context.Context) {
 			mu.Lock()
 			defer mu.Unlock()
 			statuses[a.Name] = seen(a, err == nil)
+			well = well && err == nil
 		})
 	}
 	all.Wait()
 	m.setArbitrators(statuses)
+	return well
 }
 
 func seen(a cluster.Arbitrator, up bool) cluster.ArbitratorStatus {

@@ -182,9 +182,9 @@ func (m *Manager) watch(ctx context.Context) {
 			return
 		case <-m.quiet:
 		case <-timer.C:
-			if late := time.Since(expected); late > pauseMin {
-				m.stoodStill(late)
-			}
+		}
+		if late := time.Since(expected); late > pauseMin {
+			m.stoodStill(late)
 		}
 		wait := m.look(time.Now())
 		timer.Reset(wait)

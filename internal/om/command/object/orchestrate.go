@@ -272,7 +272,7 @@ func endOf(ctx context.Context, o Orchestrator, a answer, limit time.Duration) e
 func down(err error, p object.Path, action Action) error {
 	const start = "start it with: om daemon start"
 	switch action.Name {
-	case "abort", "purge":
+	case "abort", "purge", "switch", "takeover", "giveback":
 		return fmt.Errorf("%s: %s is done by the daemon: %w: %s", p, action.Name, err, start)
 	}
 	return fmt.Errorf("%s: %s is done by the daemon: %w: %s, or act on this node only: om %s instance %s",

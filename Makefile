@@ -26,10 +26,7 @@ build: ## static binaries of om, ox, koc and krops-bootstrap in bin/
 
 .PHONY: demo
 demo: build ## a cluster of three nodes, the first service, a day of koc and the plans of krops-bootstrap, in places of their own
-	@go run ./test/demo/cluster
-	@test/demo/run
-	@test/demo/koc
-	@test/demo/krops
+	@failed=0; for demo in 'go run ./test/demo/cluster' test/demo/run test/demo/koc test/demo/krops; do $$demo || failed=1; done; exit $$failed
 
 .PHONY: test
 test: ## every test that needs no root

@@ -27,7 +27,9 @@ func main() {
 	err := run(ctx)
 	stop()
 	if errors.Is(err, bed.ErrNoNameSpaces) {
-		fmt.Fprintln(os.Stderr, "The demonstration of three nodes is left out:", err)
+		fmt.Fprintf(os.Stderr, "\nThe demonstration of three nodes is left out: its nodes are name spaces with a network of their own.\n"+
+			"%v.\nRun it as root, or let users make name spaces (sysctl user.max_user_namespaces,\n"+
+			"kernel.apparmor_restrict_unprivileged_userns) and have the device /dev/net/tun.\n", err)
 		return
 	}
 	if err != nil {
@@ -56,6 +58,14 @@ func (d *demo) at(ctx context.Context, node, line string) error {
 	out, err := d.Node(node).Run(ctx, "sh", "-c", line)
 	d.print("%s", out)
 	return err
+}
+
+// up waits until node1 knows that an object is up: its client knows first.
+func (d *demo) up(ctx context.Context, p object.Path) error {
+	return d.Await(ctx, 20*time.Second, p.String()+" is up", func(ctx context.Context) (bool, error) {
+		v, err := d.View(ctx, d.Node("node1"))
+		return err == nil && v.Cluster.Object[p.String()].Avail == "up", nil
+	})
 }
 
 // told prints what the client saw since the last time.
@@ -117,12 +127,7 @@ func run(ctx context.Context) (err error) {
 		func() error {
 			return d.Await(ctx, 20*time.Second, "web answers", func(context.Context) (bool, error) { return d.client.Who() != "", nil })
 		},
-		func() error {
-			return d.Await(ctx, 20*time.Second, "all know that web is up", func(ctx context.Context) (bool, error) {
-				v, err := d.View(ctx, d.Node("node1"))
-				return err == nil && v.Cluster.Object["web"].Avail == "up", nil
-			})
-		},
+		func() error { return d.up(ctx, web) },
 		func() error { d.client.Since(); return d.on(ctx, "om mon") },
 		func() error {
 			d.say("Move it, under a client that asks every 10 ms")
@@ -139,6 +144,7 @@ func run(ctx context.Context) (err error) {
 			})
 		},
 		func() error { return d.told(ctx, d.client.Who()) },
+		func() error { return d.up(ctx, web) },
 		func() error { return d.on(ctx, "om mon") },
 		func() error {
 			d.say("Power it on again: it comes back, the service stays where it is")

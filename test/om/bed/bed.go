@@ -83,9 +83,7 @@ func New(ctx context.Context, o Options) (b *Bed, err error) {
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	if err := b.makeGroup(); err != nil {
-		return b, err
-	}
+	b.makeGroup()
 	if err := b.hireJanitor(ctx); err != nil {
 		return b, err
 	}
@@ -206,10 +204,10 @@ func copyFile(from, to string, mode os.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// makeGroup makes the control group of the bed, as root.
-func (b *Bed) makeGroup() error {
+// makeGroup makes the control group of the bed, where root may.
+func (b *Bed) makeGroup() {
 	if os.Geteuid() != 0 {
-		return nil
+		return
 	}
 	for _, top := range []string{"/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
 		if _, err := os.Stat(filepath.Join(top, "cgroup.procs")); err != nil {
@@ -217,10 +215,12 @@ func (b *Bed) makeGroup() error {
 		}
 		name := make([]byte, 6)
 		_, _ = rand.Read(name)
-		b.group = filepath.Join(top, "holdfast-bed."+hex.EncodeToString(name))
-		return os.Mkdir(b.group, 0o755)
+		group := filepath.Join(top, "holdfast-bed."+hex.EncodeToString(name))
+		if os.Mkdir(group, 0o755) == nil {
+			b.group = group
+		}
+		return
 	}
-	return nil
 }
 
 // hireJanitor starts the process that cleans up after this one.

@@ -61,7 +61,7 @@ type Process struct {
 }
 
 // ErrNoNameSpaces is the error of a host that lets this user make no name spaces.
-var ErrNoNameSpaces = errors.New("this user may not make name spaces here")
+var ErrNoNameSpaces = errors.New("this user may not make here what a node needs")
 
 // ErrDown is the error of what needs a node that is up.
 var ErrDown = errors.New("the node is down")
@@ -173,7 +173,7 @@ func (n *Node) Boot(ctx context.Context) error {
 		_ = cmd.Process.Kill()
 		<-l.gone
 		said, _ := os.ReadFile(console.Name())
-		return errors.Join(err, errors.New(strings.TrimSpace(string(said))), here.Close())
+		return fmt.Errorf("%w: %s: %w", ErrNoNameSpaces, strings.TrimSpace(string(said)), errors.Join(err, here.Close()))
 	}
 	for i, tap := range taps {
 		n.bed.network.plug(i, n.Name, tap)

@@ -62,7 +62,8 @@ type NodeWorld struct {
 	// StartedAt is when the daemon started, LeftAt when the former one was last
 	// alive; zero when there was none.
 	StartedAt, LeftAt time.Time
-	// HeardBefore are the peers a former daemon of this boot heard until it ended.
+	// HeardBefore are the peers a former daemon of this boot heard until it ended
+	// without a word.
 	HeardBefore []string
 	// FreezeAtBoot: the kernel was told so, and no daemon has done it since.
 	FreezeAtBoot bool

@@ -282,9 +282,10 @@ func (d *nodeDecider) heard() []string {
 
 // lost are the nodes that were heard, and fell silent without a word, sorted. Those
 // a former daemon of this boot heard are, when they are not heard soon after the
-// start: what runs here runs since that daemon, and they may take it over.
+// start: what runs here runs since that daemon, and they take it over at the end of
+// a ready period.
 func (d *nodeDecider) lost() []string {
-	soon := d.StartedAt.Add(2 * d.Config.ReadyPeriod)
+	soon := d.StartedAt.Add(3 * d.Config.ReadyPeriod / 5)
 	var names []string
 	for _, name := range d.HeardBefore {
 		switch p, member := d.Peers[name]; {

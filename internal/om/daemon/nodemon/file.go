@@ -54,6 +54,7 @@ func (m *Monitor) rememberAlive(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			_ = m.alive() // said already if it fails
+			m.writeHeard()
 			return
 		case <-m.note:
 			m.writeHeard()
@@ -143,7 +144,13 @@ func (m *Monitor) rememberHeard(view *cluster.View) {
 func (m *Monitor) writeHeard() {
 	m.mu.Lock()
 	nodes := m.heard
+	if m.leaving { // the peers know: nobody is lost to this node
+		nodes = []string{}
+	}
 	m.mu.Unlock()
+	if nodes == nil {
+		return
+	}
 	text, err := json.Marshal(heard{BootID: m.o.BootID, Nodes: nodes})
 	if err == nil {
 		err = os.MkdirAll(nodeFile(m.o.Paths, ""), 0o700)

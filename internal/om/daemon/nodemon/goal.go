@@ -224,6 +224,7 @@ func (m *Monitor) Clear() (was string) {
 func (m *Monitor) Become(state string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.leaving = state == orchestrate.StateMaintenance || state == orchestrate.StateUpgrade || state == orchestrate.StateShutdown
 	v := m.own()
 	v.State, v.StateUpdatedAt = state, time.Now().Round(0)
 	v.UpdatedAt = v.StateUpdatedAt

@@ -91,6 +91,7 @@ type Monitor struct {
 	quorum  bool
 	tally   orchestrate.Tally
 	heard   []string // what is remembered of the peers that are heard
+	leaving bool     // the daemon ends on purpose
 	fences  orchestrate.Fences
 	fencing map[string]chan struct{} // closed when the fencing of a node ends
 	goals   goals

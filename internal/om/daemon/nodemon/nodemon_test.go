@@ -509,3 +509,27 @@ func TestTheKernelFreezesTheNodeOncePerBoot(t *testing.T) {
 		again.has()
 	})
 }
+
+func TestADaemonThatStartsAgainWithoutItsPeersEndsItsNodeUnlessTheFormerSaidGoodbye(t *testing.T) {
+	t.Parallel()
+	for _, goodbye := range []bool{false, true} {
+		paths := hosttest.Paths(t)
+		there := func(_ *rig, o *nodemon.Options) { o.Paths = paths }
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t, three(true), there)
+			r.hear("n2", "n3")
+			if goodbye {
+				r.Become(orchestrate.StateMaintenance)
+			}
+		})
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t, three(true), there)
+			pass(2 * time.Second)
+			r.has()
+			pass(3 * time.Second)
+			if crashed := len(r.done()) > 0; crashed == goodbye {
+				t.Errorf("goodbye %t, done %q", goodbye, r.done())
+			}
+		})
+	}
+}

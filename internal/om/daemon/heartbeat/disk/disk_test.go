@@ -263,6 +263,22 @@ func TestADeviceThatHangsIsSaidAndWaitedForOnce(t *testing.T) {
 	})
 }
 
+func TestASlowHeartbeatIsNotADeviceThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := setup("n1", "n2")
+		s.Interval, s.Timeout = 5*time.Minute, time.Hour
+		n1 := run(t, signed().maker(), s)
+		passes(time.Hour)
+		select {
+		case err := <-n1.done:
+			t.Fatal(err)
+		default:
+		}
+		n1.stop(t)
+	})
+}
+
 func TestADriverEndsWhileItsDeviceHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

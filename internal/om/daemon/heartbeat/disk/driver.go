@@ -28,8 +28,10 @@ const (
 	// census is how often the slots are looked at, and hunt while some peer has none.
 	census = time.Minute
 	hunt   = 5 * time.Second
-	// quickest is how often a device is read at most.
+	// quickest is how often a device is read at most, slowest at least: who reads it is
+	// seen to be alive.
 	quickest = 250 * time.Millisecond
+	slowest  = patience / 4
 )
 
 // New returns what makes the driver of a heartbeat.
@@ -157,7 +159,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 // beat writes what is to be told and reads what the peers tell, until ctx ends.
 func (w *worker) beat(ctx context.Context) error {
 	box := w.link.Outbox()
-	gap := max(quickest, min(w.setup.Interval/5, w.setup.Timeout/10))
+	gap := max(quickest, min(w.setup.Interval/5, w.setup.Timeout/10, slowest))
 	ticker := time.NewTicker(gap)
 	defer ticker.Stop()
 	counted := time.Now()

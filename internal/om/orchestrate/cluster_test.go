@@ -1,6 +1,7 @@
 package orchestrate_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -430,4 +431,106 @@ func TestTheLawOfOneStartCatchesMutants(t *testing.T) {
 			t.Error("the mutant was not caught")
 		})
 	}
+}
+
+// askAnything gives goals to nodes, aborts them and lets actions fail, at any moment, with a
+// network that delivers when it likes; it returns what went wrong.
+func askAnything(t *testing.T, rt *rapid.T, mutant func(*orchestrate.World)) (violated string) {
+	t.Helper()
+	c := newCrowd(t, 3, func(i *cluster.InstanceConfig) {
+		i.Orchestrate = rapid.SampledFrom([]string{"ha", "no"}).Draw(rt, "orchestrate")
+	})
+	c.slow, c.edit = true, mutant
+	if rapid.Bool().Draw(rt, "up") {
+		c.up(rapid.SampledFrom(c.names).Draw(rt, "where"))
+	}
+	node := func() *member { return c.members[rapid.SampledFrom(c.names).Draw(rt, "node")] }
+	twice := func() bool {
+		active := 0
+		for _, m := range c.members {
+			if m.status.Avail == cluster.Up || m.monitor.State == orchestrate.StateStarting {
+				active++
+			}
+		}
+		return active > 1
+	}
+	for range 80 {
+		switch rapid.IntRange(0, 9).Draw(rt, "step") {
+		case 0:
+			c.now = c.now.Add(rapid.SampledFrom([]time.Duration{100 * time.Millisecond, time.Second, 6 * time.Second}).Draw(rt, "time"))
+		case 1:
+			goal := rapid.SampledFrom([]string{
+				orchestrate.Started, orchestrate.Stopped, orchestrate.Restarted, orchestrate.PlacedAt, orchestrate.Placed, orchestrate.Frozen, orchestrate.Unfrozen,
+			}).Draw(rt, "goal")
+			options := map[string]any{}
+			if goal == orchestrate.PlacedAt {
+				options = to(rapid.SampledFrom(c.names).Draw(rt, "destination"))
+			}
+			_ = c.ask(node().name, goal, options) // a refusal is an answer
+		case 2:
+			m := node()
+			switch rapid.IntRange(0, 2).Draw(rt, "event") {
+			case 0:
+				m.monitor = orchestrate.Abort(m.monitor, c.now)
+			case 1:
+				m.failing[orchestrate.Start] = !m.failing[orchestrate.Start]
+			default:
+				m.failing[orchestrate.Stop] = !m.failing[orchestrate.Stop]
+			}
+			m.version++
+		case 3, 4, 5:
+			c.deliver(node().name, node().name)
+		default:
+			c.decide(node())
+		}
+		if twice() {
+			return fmt.Sprintf("two instances: %v", c.deeds)
+		}
+	}
+	c.slow = false
+	c.deliverAll()
+	c.pass(10 * time.Minute)
+	if twice() {
+		return fmt.Sprintf("two instances: %v", c.deeds)
+	}
+	for _, name := range c.names {
+		if m := c.members[name].monitor; m.GlobalExpect != orchestrate.None || m.OrchestrationID != "" || orchestrate.IsWaiting(m.State) {
+			return fmt.Sprintf("%s still pursues %s; %v", name, m.GlobalExpect, c.reasons())
+		}
+	}
+	return ""
+}
+
+// Whatever is asked of whom, and however late the messages: one instance at most, and
+// in the end every orchestration has ended, on every node.
+func TestWhateverIsAskedEndsAndRunsOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		if violated := askAnything(t, rt, nil); violated != "" {
+			rt.Fatal(violated)
+		}
+	})
+}
+
+func TestTheLawOfGoalsCatchesAMutantThatDoesNotWaitForTheOthers(t *testing.T) {
+	t.Parallel()
+	mutant := func(w *orchestrate.World) {
+		mine := w.Nodes[w.Self].Monitor
+		for name := range w.Nodes {
+			onNode(w, name, func(n *orchestrate.Node) {
+				if name != w.Self && n.Monitor != nil && mine.OrchestrationID != "" {
+					m := *n.Monitor
+					m.OrchestrationID, m.GlobalExpect, m.OrchestrationIsDone = mine.OrchestrationID, mine.GlobalExpect, true
+					n.Monitor = &m
+				}
+			})
+		}
+	}
+	caught := rapid.Custom(func(rt *rapid.T) bool { return askAnything(t, rt, mutant) != "" })
+	for seed := range 5000 {
+		if caught.Example(seed) {
+			return
+		}
+	}
+	t.Error("the mutant was not caught")
 }

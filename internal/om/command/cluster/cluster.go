@@ -31,7 +31,7 @@ func Verbs() []verb.Verb {
 		},
 		verb.Verb{
 			Path: "freeze", Group: "actions", Short: "Forbid the daemons of the cluster to act by themselves",
-			Long: "Have every node of the cluster that is heard freeze itself. A node that is not heard does so when it rejoins.",
+			Long: "Have every node of the cluster that is heard freeze itself. A node whose daemon is down does so when it rejoins.",
 			New:  verb.Needs(func(f Freezer) verb.Runner { return &freeze{freezer: f, frozen: true} }),
 		},
 		verb.Verb{

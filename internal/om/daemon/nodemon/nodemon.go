@@ -272,7 +272,7 @@ func (m *Monitor) publishStatus(w orchestrate.NodeWorld, d orchestrate.NodeDecis
 	was := false
 	m.o.State.EditNodeStatus(m.self, func(s *cluster.NodeStatus) {
 		was = s.IsOverloaded
-		s.IsOverloaded, s.Quorum = d.Overloaded, quorum
+		s.IsOverloaded, s.Quorum, s.IsLeader = d.Overloaded, quorum, speaks(w)
 	})
 	switch {
 	case d.Overloaded && !was:
@@ -282,6 +282,17 @@ func (m *Monitor) publishStatus(w orchestrate.NodeWorld, d orchestrate.NodeDecis
 		m.o.Log.Info("the node is not overloaded any more", slog.String("node", m.self))
 		m.o.Bus.Publish(event.LeaveOverloadPeriod{Node: m.self})
 	}
+}
+
+// speaks reports whether the node is the one of its cluster that speaks for it: the
+// first that is heard.
+func speaks(w orchestrate.NodeWorld) bool {
+	for name, p := range w.Peers {
+		if p.Beating && name < w.Self {
+			return false
+		}
+	}
+	return true
 }
 
 // votesOf are the reasons about the quorum.

@@ -201,6 +201,9 @@ func TestANodeRejoinsItsPeers(t *testing.T) {
 		r.hear("n3")
 		r.is("idle")
 		r.has()
+		if !r.state.View().Nodes["n1"].Status.IsLeader {
+			t.Error("the first node does not speak for the cluster")
+		}
 	})
 }
 

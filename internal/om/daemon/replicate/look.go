@@ -48,6 +48,13 @@ func (r *Replicator) look(ctx context.Context, i *item) (wait time.Duration, err
 	if err != nil || wait > 0 {
 		return wait, err
 	}
+	if r.isExpired(i) {
+		r.o.Log.Warn("too many deletions wait for nodes that stay away: the oldest is forgotten", slog.String("object", i.path.String()))
+		if err := r.drop(i); err != nil {
+			return 0, err
+		}
+		return 0, r.publish(i, at)
+	}
 	d := replication.Decide(r.world(i))
 	r.tell(i, d)
 	return r.do(ctx, i, at, d, release)
@@ -212,8 +219,47 @@ func (r *Replicator) saveRecord(i *item, one *record) error {
 	i.record = one
 	r.mu.Lock()
 	r.seen(one.Version.At, one.Version.Born)
+	if one.Version.IsGone() {
+		r.gone[i.path] = one.Version.At
+		r.expire()
+	} else {
+		delete(r.gone, i.path)
+	}
 	r.mu.Unlock()
 	return nil
+}
+
+// expire has the oldest deletion forgotten when there are too many; the lock is held.
+func (r *Replicator) expire() {
+	if len(r.gone) <= r.maxGone {
+		return
+	}
+	var oldest object.Path
+	for p, at := range r.gone {
+		if oldest.IsZero() || at < r.gone[oldest] {
+			oldest = p
+		}
+	}
+	select {
+	case r.expired <- oldest:
+	default: // after the one before
+	}
+}
+
+// isExpired tells whether a deletion is the one that is not remembered any more.
+func (r *Replicator) isExpired(i *item) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, gone := r.gone[i.path]
+	if !gone || len(r.gone) <= r.maxGone {
+		return false
+	}
+	for _, other := range r.gone {
+		if other < at {
+			return false
+		}
+	}
+	return true
 }
 
 // drop forgets what is known of a configuration.
@@ -222,6 +268,9 @@ func (r *Replicator) drop(i *item) error {
 		return err
 	}
 	i.record, i.missing, i.idle, i.retired = nil, time.Time{}, time.Time{}, false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.gone, i.path)
 	return nil
 }
 

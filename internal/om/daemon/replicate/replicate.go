@@ -86,6 +86,8 @@ const (
 	// forgetAfter is how long everybody must have known of a deletion before it is
 	// forgotten.
 	forgetAfter = 10 * time.Minute
+	// maxGone bounds the deletions that are remembered for nodes that stay away.
+	maxGone = 10000
 	// Configurations looked at, and fetched from one peer, at once.
 	maxLooks   = 8
 	maxFetches = 8
@@ -132,12 +134,15 @@ type Replicator struct {
 	events   *bus.Latest
 	announce *state.Follower
 	looks    chan struct{} // one for each look in progress
+	expired  chan object.Path
 
 	mu      sync.Mutex
 	items   map[object.Path]*item
 	fetches map[string]chan struct{} // by peer
 	stamp   uint64                   // the greatest one seen, of anything
-	first   int                      // looks left before everything that is here is announced
+	gone    map[object.Path]uint64   // when the objects were deleted whose end is remembered
+	maxGone int
+	first   int // looks left before everything that is here is announced
 	ended   bool
 	wg      sync.WaitGroup
 }
@@ -169,8 +174,9 @@ func New(o Options) *Replicator {
 		o.Local = func(object.Path) bool { return false }
 	}
 	r := &Replicator{
-		o: o, self: o.State.Node(), records: records{filepath.Join(o.Paths.Var(), "replica")}, looks: make(chan struct{}, maxLooks),
+		o: o, self: o.State.Node(), records: records{filepath.Join(o.Paths.Var(), "replica")}, looks: make(chan struct{}, maxLooks), expired: make(chan object.Path, 1),
 		items: map[object.Path]*item{}, fetches: map[string]chan struct{}{},
+		gone: map[object.Path]uint64{}, maxGone: maxGone,
 	}
 	r.events = o.Bus.Latest("replicate", r.heard)
 	r.announce = o.State.Follow(func(key string) bool { return key == toldKey || strings.HasSuffix(key, suffix) })
@@ -232,6 +238,8 @@ func (r *Replicator) Run(ctx context.Context) error {
 			r.takeEvents(ctx)
 		case <-r.announce.C():
 			r.takeAnnouncements(ctx)
+		case p := <-r.expired:
+			r.wake(ctx, p, false)
 		}
 	}
 }
@@ -272,6 +280,9 @@ func (r *Replicator) begin(ctx context.Context) error {
 		paths[p] = true
 		r.items[p] = &item{path: p, record: one}
 		r.seen(one.Version.At, one.Version.Born)
+		if one.Version.IsGone() {
+			r.gone[p] = one.Version.At
+		}
 	}
 	for _, p := range here {
 		if known[p] == nil {

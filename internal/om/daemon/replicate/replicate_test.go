@@ -1,6 +1,7 @@
 package replicate_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -479,5 +480,30 @@ func TestWhatCannotBeWrittenIsTriedAgainAndHoldsUpNothing(t *testing.T) {
 		}
 		net.settle()
 		net.same(path("ns3/cfg/app"), "made", "n1", "n2")
+	})
+}
+
+func TestTheDeletionsThatAreRememberedAreBounded(t *testing.T) {
+	t.Parallel()
+	run(t, 2, func(net *network) {
+		n1 := net.nodes["n1"]
+		n1.copies.KeepGone(3)
+		net.nodes["n2"].stop()
+		for i := range 10 {
+			p := path(fmt.Sprint("cfg/app", i))
+			n1.set(p, "comment=made")
+			synctest.Wait()
+			n1.remove(p)
+			synctest.Wait()
+		}
+		net.settle()
+
+		records, err := filepath.Glob(filepath.Join(n1.paths.Var(), "replica", "root_cfg_app*.json"))
+		if err != nil || len(records) != 3 || !strings.HasSuffix(records[2], "app9.json") {
+			net.t.Errorf("%v %v", err, records)
+		}
+		if announced := len(n1.state.Announcements(func(key string) bool { return strings.Contains(key, "cfg/app") })); announced != 3 {
+			net.t.Errorf("%d deletions are announced", announced)
+		}
 	})
 }

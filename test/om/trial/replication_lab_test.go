@@ -71,6 +71,11 @@ func TestConfigurationsAreOneOnEveryNode(t *testing.T) {
 	if kept := s.backups("node1", "root.svc.web"); len(kept) != 1 || kept[0] != s.reads("node2", "web.conf") {
 		t.Errorf("node1 archived %q", kept)
 	}
+	s.om("node1", "web", "config", "update", "--set", "comment=from node1", "--wait")
+	s.agree("web.conf", "comment = from node1", "node2", "node3")
+	if _, err := s.Node("node1").Run(t.Context(), "om", "web", "create"); err == nil {
+		t.Error("web is made again where it is not")
+	}
 	s.until("the new instances are frozen", func() bool {
 		out, err := s.Node("node2").Run(t.Context(), "om", "web", "instance", "status")
 		return err == nil && strings.Contains(out, "frozen")

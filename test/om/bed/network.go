@@ -27,7 +27,7 @@ type Fault struct {
 	Delay time.Duration // of each frame
 }
 
-// Count is what a node has sent.
+// Count is what a node has sent to other nodes.
 type Count struct{ Frames, Bytes int64 }
 
 // socket is an interface of a node.
@@ -109,13 +109,14 @@ func (w *Network) forward(from socket, p *port, frame []byte) {
 	if w.ports[from] != p {
 		return // it was unplugged
 	}
-	// What the kernel says of itself over IPv6 is not counted.
-	if kind := binary.BigEndian.Uint16(frame[12:]); kind != 0x86dd {
+	w.seats[seat{from.network, [6]byte(frame[6:12])}] = from
+	to, ok := w.seats[seat{from.network, [6]byte(frame[:6])}]
+	// What the kernel says of itself over IPv6 is not counted, nor what the client is answered.
+	if kind := binary.BigEndian.Uint16(frame[12:]); kind != 0x86dd && to.node != Client {
 		c := w.counts[from.node]
 		w.counts[from.node] = Count{c.Frames + 1, c.Bytes + int64(len(frame))}
 	}
-	w.seats[seat{from.network, [6]byte(frame[6:12])}] = from
-	if to, ok := w.seats[seat{from.network, [6]byte(frame[:6])}]; ok {
+	if ok {
 		w.deliver(from, to, frame)
 		return
 	}
@@ -193,7 +194,7 @@ func (w *Network) Heal() {
 	clear(w.faults)
 }
 
-// Sent is what a node has sent since the bed was made.
+// Sent is what a node has sent to others since the bed was made.
 func (w *Network) Sent(node string) Count {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -291,22 +291,19 @@ func (n *Node) Fell() []string {
 	return append([]string(nil), n.fell...)
 }
 
+// KillAll kills every process of the node but pid 1: its kernel lives, closes the
+// connections and refuses new ones.
+func (n *Node) KillAll() error { return n.Signal(-1, syscall.SIGKILL) }
+
 // PowerOff ends the node as a loss of power does: its peers hear nothing more.
-func (n *Node) PowerOff() error { return n.end(true) }
-
-// KillAll kills every process of the node: its kernel still closes the connections.
-func (n *Node) KillAll() error { return n.end(false) }
-
-func (n *Node) end(silently bool) error {
+func (n *Node) PowerOff() error {
 	n.boots.Lock()
 	defer n.boots.Unlock()
 	l := n.alive()
 	if l == nil {
 		return nil
 	}
-	if silently {
-		n.bed.network.unplug(n.Name)
-	}
+	n.bed.network.unplug(n.Name)
 	if err := l.init.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}

@@ -35,7 +35,7 @@ func running(x *executor.Executor) func() []string {
 		for _, r := range x.Records(func(r executor.Record) bool {
 			return !r.Path.IsZero() && (r.State == executor.Queued || r.State == executor.Running)
 		}) {
-			commands = append(commands, fmt.Sprintf("%s is running", r.Command))
+			commands = append(commands, r.Command+" is running")
 		}
 		return commands
 	}

@@ -289,10 +289,11 @@ func (d *nodeDecider) outcome(job NodeJob) {
 		d.because("action-failed", "%s failed: %s", job.Action, job.Reason)
 		d.d.Memory.Failure = job.Reason
 	}
-	switch verb := job.Action.Verb; {
-	case verb == Drain:
+	verb := job.Action.Verb
+	if verb == Drain {
 		d.drainEnded(job)
-	case verb == Freeze || verb == Unfreeze:
+	}
+	if verb == Freeze || verb == Unfreeze {
 		if s := d.state(); s != StateFreezing && s != StateUnfreezing { // nobody asked for it
 			if failed {
 				d.d.Memory.RetryAt = d.Now.Add(retryFlag)

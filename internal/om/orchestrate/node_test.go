@@ -432,14 +432,15 @@ func TestFencesFollowTheView(t *testing.T) {
 		state string // of its monitor
 		want  orchestrate.FenceState
 	}{
-		"a node that is heard":                   {cluster.Peer{Beating: true, Heard: true}, "idle", orchestrate.FenceNone},
-		"a node that is lost with the instance":  {cluster.Peer{Heard: true, Lost: up}, "", orchestrate.FenceDue},
-		"a node that is lost without it":         {cluster.Peer{Heard: true}, "", orchestrate.FenceNone},
-		"a node that was never heard":            {cluster.Peer{}, "", orchestrate.FenceDue},
-		"a node in maintenance":                  {cluster.Peer{Heard: true, Left: true}, "maintenance", orchestrate.FenceNone},
-		"a node in maintenance for too long":     {cluster.Peer{Heard: true, Left: true, Lost: up}, "", orchestrate.FenceDue},
-		"a node that was shut down":              {cluster.Peer{Heard: true, Left: true}, "", orchestrate.FenceNone},
-		"a node that is deaf, not forgotten yet": {cluster.Peer{Beating: true, Heard: true, Deaf: true}, "idle", orchestrate.FenceNone},
+		"a node that is heard":                     {cluster.Peer{Beating: true, Heard: true}, "idle", orchestrate.FenceNone},
+		"a node that is lost with the instance":    {cluster.Peer{Heard: true, Lost: up}, "", orchestrate.FenceDue},
+		"a node that is silent, not forgotten yet": {cluster.Peer{Heard: true}, "idle", orchestrate.FenceNone},
+		"a node that is lost without it":           {cluster.Peer{Heard: true}, "", orchestrate.FenceNone},
+		"a node that was never heard":              {cluster.Peer{}, "", orchestrate.FenceDue},
+		"a node in maintenance":                    {cluster.Peer{Heard: true, Left: true}, "maintenance", orchestrate.FenceNone},
+		"a node in maintenance for too long":       {cluster.Peer{Heard: true, Left: true, Lost: up}, "", orchestrate.FenceDue},
+		"a node that was shut down":                {cluster.Peer{Heard: true, Left: true}, "", orchestrate.FenceNone},
+		"a node that is deaf, not forgotten yet":   {cluster.Peer{Beating: true, Heard: true, Deaf: true}, "idle", orchestrate.FenceNone},
 	} {
 		view := &cluster.View{
 			Config: cluster.Config{Nodes: []string{"n1", "n2"}}, Peers: map[string]cluster.Peer{"n2": c.peer},

@@ -76,7 +76,8 @@ func FencesOf(f Fences, view *cluster.View, self string, now time.Time) Fences {
 		}
 	}
 	for _, name := range view.Config.Nodes {
-		p := view.Peers[name]
+		p, n := view.Peers[name], view.Nodes[name]
+		forgotten := n == nil || n.Monitor.State == ""
 		switch {
 		case name == self:
 		case p.Beating && p.Deaf: // it is not forgotten yet: what it runs is not known to be lost
@@ -84,8 +85,9 @@ func FencesOf(f Fences, view *cluster.View, self string, now time.Time) Fences {
 			f = f.Back(name)
 		case !p.Heard:
 			f = f.Lost(name, nil, true, now)
-		case p.Left && (len(p.Lost) == 0 || view.Nodes[name] != nil && view.Nodes[name].Monitor.State != ""):
+		case p.Left && (len(p.Lost) == 0 || !forgotten):
 			f = f.Back(name) // it ended on purpose, and left nothing behind or is still preserved
+		case !forgotten: // what it ran is not said yet
 		default:
 			f = f.Lost(name, p.Lost, false, now)
 		}

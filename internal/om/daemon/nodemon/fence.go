@@ -24,14 +24,16 @@ const fenceTimeout = 2 * time.Minute
 // how far their fencing is.
 func (m *Monitor) Fences(p object.Path) map[string]orchestrate.FenceState {
 	bestEffort := false
-	if o := m.o.State.View().Objects[p]; o != nil {
+	view := m.o.State.View()
+	if o := view.Objects[p]; o != nil {
 		if i := o.Instances[m.self]; i.Config != nil {
 			bestEffort = i.Config.StonithBestEffort
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.fences.Of(p, bestEffort)
+	// What has just happened to the peers counts, looked at or not.
+	return orchestrate.FencesOf(m.fences, view, m.self, time.Now().Round(0)).Of(p, bestEffort)
 }
 
 // lookAtFences takes in what the view tells of the peers, and returns when a fence

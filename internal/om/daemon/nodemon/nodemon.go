@@ -328,11 +328,12 @@ func (m *Monitor) act(view *cluster.View, d orchestrate.NodeDecision) {
 	if d.Release {
 		m.spawn(func(ctx context.Context) { m.release(ctx, view) })
 	}
-	switch a := d.Action; {
-	case a.Verb == "":
-	case a.Verb == orchestrate.Reboot || a.Verb == orchestrate.Crash:
+	a := d.Action
+	down := a.Verb == orchestrate.Reboot || a.Verb == orchestrate.Crash
+	if down {
 		m.takeDown(a.Verb)
-	default:
+	}
+	if a.Verb != "" && !down {
 		oid := d.Job.OrchestrationID
 		m.o.Log.Info("act on the node", slog.String("node", m.self), slog.String("oid", oid),
 			slog.String("action", a.String()), slog.String("reason", last(d.Because)))
@@ -363,21 +364,20 @@ func (m *Monitor) takeDown(v orchestrate.Verb) {
 
 // do does an action, and returns once it has ended.
 func (m *Monitor) do(ctx context.Context, a orchestrate.NodeAction, oid string) error {
-	switch {
-	case a.Verb == orchestrate.Drain:
+	if a.Verb == orchestrate.Drain {
 		return m.o.Empty(ctx, oid)
-	case a.Verb == orchestrate.Freeze || a.Verb == orchestrate.Unfreeze:
+	}
+	if a.Verb == orchestrate.Freeze || a.Verb == orchestrate.Unfreeze {
 		err := m.o.Freeze(ctx, a.Verb == orchestrate.Freeze, oid)
 		if err == nil {
 			m.seeFreeze()
 			err = m.rememberFreeze()
 		}
 		return err
-	case a.Verb == orchestrate.FreezeInstances:
-		for _, p := range a.Paths {
-			if err := m.o.FreezeInstance(p); err != nil {
-				return err
-			}
+	}
+	for _, p := range a.Paths {
+		if err := m.o.FreezeInstance(p); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (w *World) fingerprint(ages bool) [16]byte {
 	return sum
 }
 
-func (p *print) num(i int)    { p.b = append(strconv.AppendInt(p.b, int64(i), 36), ' ') }
+func (p *print) num(i int)     { p.b = append(strconv.AppendInt(p.b, int64(i), 36), ' ') }
 func (p *print) text(s string) { p.b = append(append(p.b, s...), ' ') }
 
 func (p *print) flag(all ...bool) {

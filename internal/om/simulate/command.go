@@ -224,7 +224,9 @@ func nodeCommands() []command {
 		})},
 		{"shutdown", "shutdown NODE...", "om daemon shutdown: the instances are shut down, then the daemon ends", each(func(w *World, n *node) {
 			if n.daemon {
-				w.alter(n, func(v *cluster.Node) { v.Monitor.State, v.Monitor.StateUpdatedAt = orchestrate.StateShutting, w.clock(n) })
+				w.alter(n, func(v *cluster.Node) {
+					v.Monitor.State, v.Monitor.StateUpdatedAt = orchestrate.StateShutting, w.clock(n)
+				})
 				n.own.ending = true
 				w.shutDown(n)
 			}

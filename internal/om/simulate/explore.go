@@ -156,7 +156,7 @@ func (s Search) expand(st *state) ([]*state, error) {
 	if len(next) == 0 {
 		if v, bad := st.world.stuck(); bad {
 			st.world.laws.violations = append(st.world.laws.violations, v)
-			return []*state{st}, nil
+			return []*state{{world: st.world, parent: st.parent, choice: st.choice, depth: st.depth}}, nil
 		}
 	}
 	before := st.world.Fingerprint()

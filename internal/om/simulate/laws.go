@@ -37,8 +37,8 @@ type laws struct {
 	asked      map[string]int // goals accepted, by id: the object
 	over       map[string]bool
 	stopped    map[int]map[int]bool // objects stopped on request, and not started on request since, by the nodes that heard of it
-	stopID     map[int]string // the orchestration that stopped them
-	off        map[int]bool // nodes that were fenced, or said to be off
+	stopID     map[int]string       // the orchestration that stopped them
+	off        map[int]bool         // nodes that were fenced, or said to be off
 	offAt      map[int]time.Duration
 	byHand     map[int]bool // objects somebody started by hand, past the orchestrator
 }

@@ -12,13 +12,13 @@ import (
 // peer is what a node has of another one.
 type peer struct {
 	id   int
-	ok   bool // its messages arrive
-	cuts int  // counts the times they ceased to
-	last  time.Duration // when the last message is due: they arrive in order
+	ok   bool          // its messages arrive
+	cuts int           // counts the times they ceased to
+	last time.Duration // when the last message is due: they arrive in order
 
-	beating bool // it is heard
-	heard   bool // ever, since the start of the daemon
-	left    bool // it has said that it ends on purpose
+	beating bool          // it is heard
+	heard   bool          // ever, since the start of the daemon
+	left    bool          // it has said that it ends on purpose
 	since   time.Duration // of beating
 	life    int           // of its daemon
 	hearsUs bool          // by what it told last
@@ -29,7 +29,7 @@ type peer struct {
 	gap     bool          // a message of it was lost: the next one holds everything
 	unheard bool          // none of our beats came back in time
 	changes int           // of the links, both ways
-	lost    []int // objects that were up on it when it was lost
+	lost    []int         // objects that were up on it when it was lost
 }
 
 // deaf reports whether the peer has ceased to hear us: it says so, or none of our
@@ -177,7 +177,7 @@ func (w *World) send(from, to *node, m *message) {
 
 // concerns reports whether a message says something a node decides by.
 func (w *World) concerns(to *node, m *message) bool {
-	return m.full || m.leaving || slices.ContainsFunc(m.entries, func(e entry) bool {
+	return m.full || m.leaving || len(m.entries) == 0 || slices.ContainsFunc(m.entries, func(e entry) bool {
 		return e.part == partNode || slices.Contains(w.objects[e.obj].wide, to.id)
 	})
 }

@@ -44,16 +44,16 @@ type node struct {
 	heardIn  int       // the boot it was of
 	fencing  manner
 
-	daemon bool
-	life   int // counts daemons
-	view   *cluster.View
-	peers  []peer // as near
-	local  map[int]*watched
-	dirty  []int
+	daemon          bool
+	life            int // counts daemons
+	view            *cluster.View
+	peers           []peer // as near
+	local           map[int]*watched
+	dirty           []int
 	stirred, listed bool // something may change the node decision; in the list of those touched
-	unsent []entryKey
-	gen    int // of the last message
-	own    nodeMind
+	unsent          []entryKey
+	gen             int // of the last message
+	own             nodeMind
 
 	running int // children
 	pending []job
@@ -326,7 +326,6 @@ func (w *World) unacked(n *node, obj int, l *watched, name string) bool {
 	p := n.peer(other.id)
 	return p != nil && (l.told > p.acked || slices.Contains(n.unsent, entryKey{partMonitor, obj}))
 }
-
 
 // apply makes a decision true.
 func (w *World) apply(n *node, obj int, l *watched, world orchestrate.World, d orchestrate.Decision) {

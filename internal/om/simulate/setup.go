@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -176,7 +177,7 @@ func (s *site) instanceConfig(o Object, node string, at time.Time) (*cluster.Ins
 		Orchestrate: settings.Orchestrate, PlacementPolicy: settings.Placement, Topology: settings.Topology,
 		Priority: settings.Priority, Stonith: settings.Stonith, Scope: slices.Concat(settings.Nodes, settings.DRPNodes),
 		StonithBestEffort: settings.StonithBestEffort,
-		HardAffinity: settings.HardAffinity, HardAntiAffinity: settings.HardAntiAffinity,
+		HardAffinity:      settings.HardAffinity, HardAntiAffinity: settings.HardAntiAffinity,
 		SoftAffinity: settings.SoftAffinity, SoftAntiAffinity: settings.SoftAntiAffinity,
 		Drp:       slices.Contains(settings.DRPNodes, node),
 		Resources: map[string]cluster.ResourceConfig{}, UpdatedAt: at,
@@ -272,3 +273,6 @@ func (s *site) selectNodes(expr string) ([]string, error) {
 	}
 	return selector.Select(s.names, nil)
 }
+
+// scoped reports whether a document says different things to different nodes.
+func scoped(doc *config.Document) bool { return bytes.ContainsAny(doc.Bytes(), "@{") }

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ops/holdfast/internal/om/cluster"
+	"github.com/holdfast-ops/holdfast/internal/om/config"
 	"github.com/holdfast-ops/holdfast/internal/om/object"
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
 )
@@ -63,22 +65,23 @@ type World struct {
 	nodes   []*node
 	objects []*definition
 	paths   map[object.Path]int
+	index   map[string]int  // nodes by name
 	cuts    map[pair]uint32 // heartbeats that are cut, a bit each
 	delays  map[pair]time.Duration
 	losses  map[pair]float64
 	votes   map[string]map[int]bool // arbitrators by the nodes that do not reach them
 	leases  map[string]orchestrate.Lease
-	goals   int                     // orchestrations accepted
-	inbox   []waiting               // for nodes that are paused
+	goals   int       // orchestrations accepted
+	inbox   []waiting // for nodes that are paused
 	laws    laws
 
 	commands []command // of scripts
 	held     []pair    // links whose messages come last, in a search
-	halted  bool                    // it does not settle: nothing more happens
-	flying  int                     // messages on their way
-	steps   int
-	sent    int
-	decided int
+	halted   bool      // it does not settle: nothing more happens
+	flying   int       // messages on their way
+	steps    int
+	sent     int
+	decided  int
 }
 
 // pair is a direction: from a node to another.
@@ -123,15 +126,18 @@ func New(s Setup, o Options) (*World, error) {
 		o.DecideNode = orchestrate.DecideNode
 	}
 	w := &World{
-		o: o, site: &site, random: *rand.NewPCG(o.Seed, 1), paths: map[object.Path]int{},
+		o: o, site: &site, random: *rand.NewPCG(o.Seed, 1), paths: map[object.Path]int{}, index: map[string]int{},
 		cuts: map[pair]uint32{}, delays: map[pair]time.Duration{}, losses: map[pair]float64{}, votes: map[string]map[int]bool{},
 		leases: map[string]orchestrate.Lease{}, commands: commands(),
 	}
+	var c cluster.NodeConfig
 	for i, name := range site.names {
-		c, err := site.nodeConfig(s.Cluster, name)
-		if err != nil {
-			return nil, err
+		if i == 0 || scoped(s.Cluster) {
+			if c, err = site.nodeConfig(s.Cluster, name); err != nil {
+				return nil, err
+			}
 		}
+		w.index[name] = i
 		w.nodes = append(w.nodes, &node{id: i, name: name, config: c, disk: map[int]*machine{}, fences: site.fences[name]})
 	}
 	for i, o := range s.Objects {
@@ -148,26 +154,30 @@ func New(s Setup, o Options) (*World, error) {
 // install lays an object down on the disks of its nodes.
 func (w *World) install(obj int, o Object) error {
 	d := w.objects[obj]
-	for i, n := range w.nodes {
-		c, resources, err := w.site.instanceConfig(o, n.name, epoch().Add(-time.Hour))
-		if err != nil {
-			return err
+	first, resources, err := w.site.instanceConfig(o, w.site.names[0], epoch().Add(-time.Hour))
+	if err != nil {
+		return err
+	}
+	for _, name := range first.Scope {
+		n := w.node(name)
+		if n == nil {
+			return fmt.Errorf("%s: nodes: %q is none of the cluster: its nodes are %v", o.Path, name, w.site.names)
 		}
-		if i == 0 {
-			for _, name := range c.Scope {
-				at := slices.Index(w.site.names, name)
-				if at < 0 {
-					return fmt.Errorf("%s: node %q is none of the cluster: its nodes are %v", o.Path, name, w.site.names)
-				}
-				d.scope = append(d.scope, at)
+		d.scope = append(d.scope, n.id)
+	}
+	for _, id := range d.scope {
+		n := w.nodes[id]
+		c := first
+		if scoped(o.Doc) || o.Doc.Mentions(config.DefaultSection, "drpnodes") {
+			if c, resources, err = w.site.instanceConfig(o, n.name, epoch().Add(-time.Hour)); err != nil {
+				return err
 			}
+		} else {
+			copied := *first
+			copied.Nodename = n.name
+			c = &copied
 		}
-		if slices.Contains(d.scope, i) {
-			n.disk[obj] = newMachine(o, c, resources)
-		}
-		if len(w.nodes) > full && i >= slices.Max(d.scope) {
-			break
-		}
+		n.disk[obj] = newMachine(o, c, resources)
 	}
 	return nil
 }
@@ -351,7 +361,7 @@ func (w *World) upTo(d time.Duration) time.Duration {
 
 // node finds a node by its name.
 func (w *World) node(name string) *node {
-	if i := slices.Index(w.site.names, name); i >= 0 {
+	if i, ok := w.index[name]; ok {
 		return w.nodes[i]
 	}
 	return nil
@@ -391,3 +401,27 @@ func (w *World) Decided() int { return w.decided }
 
 // Events counts what happened so far.
 func (w *World) Events() int { return w.steps }
+
+// Crash takes the power from a node; false when there is no such node.
+func (w *World) Crash(name string) bool {
+	n := w.node(name)
+	if n == nil {
+		return false
+	}
+	w.crash(n)
+	w.settle()
+	return true
+}
+
+// Running counts, for each object, the nodes it really runs on.
+func (w *World) Running() []int {
+	counts := make([]int, len(w.objects))
+	for obj, d := range w.objects {
+		for _, id := range d.scope {
+			if w.nodes[id].power && w.nodes[id].disk[obj].active() {
+				counts[obj]++
+			}
+		}
+	}
+	return counts
+}

@@ -178,8 +178,15 @@ type Instance struct {
 // MayRun tells whether something of an instance may run where it is, as far as is
 // known: what is not known may.
 func (i Instance) MayRun() bool {
-	if i.Monitor != nil && strings.HasSuffix(i.Monitor.State, "ing") {
-		return true // starting, stopping...
+	if m := i.Monitor; m != nil {
+		switch {
+		case strings.HasSuffix(m.State, "ing"), m.State == "ready", m.State == "started": // starting, stopping...
+			return true
+		case m.GlobalExpect != "" && m.GlobalExpect != "none" && !m.OrchestrationIsDone: // what it does next is not told
+			return true
+		case m.LocalExpect == "started": // it may have restarted something
+			return true
+		}
 	}
 	if i.Status == nil {
 		return true

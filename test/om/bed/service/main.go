@@ -227,13 +227,15 @@ func probe(ctx context.Context, out io.Writer, every time.Duration, addresses []
 	}
 }
 
-// patience is how long a client waits for an answer: longer than a busy host needs.
-const patience = 1500 * time.Millisecond
+// A client waits shortly for a connection, which the kernel of a node makes, and longer
+// for an answer, which a busy service gives.
+const (
+	connecting = 500 * time.Millisecond
+	patience   = 2 * time.Second
+)
 
 func ask(ctx context.Context, address string) string {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	conn, err := (&net.Dialer{Timeout: connecting}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return ""
 	}

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"slices"
-	"time"
 
 	"github.com/holdfast-ops/holdfast/internal/om/cluster"
 	"github.com/holdfast-ops/holdfast/internal/om/orchestrate"
@@ -168,21 +167,4 @@ func (w *World) launch(e happening) {
 		w.say(n, -1, "starts its daemon")
 		w.start(n)
 	}
-}
-
-// die has a resource of an instance die.
-func (w *World) die(n *node, obj int, rid string, seen time.Duration) bool {
-	m := n.disk[obj]
-	if m == nil {
-		return false
-	}
-	i := slices.IndexFunc(m.resources, func(p part) bool { return p.rid == rid })
-	if i < 0 {
-		return false
-	}
-	m.resources[i].up = false
-	if n.daemon {
-		w.push(seen, happening{kind: notice, node: n.id, obj: obj, gen: n.life})
-	}
-	return true
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"hash/fnv"
 	"maps"
 	"slices"
@@ -28,9 +29,7 @@ func (w *World) Clone() *World {
 	c.laws.asked, c.laws.over = maps.Clone(w.laws.asked), maps.Clone(w.laws.over)
 	c.laws.byHand, c.laws.stopID = maps.Clone(w.laws.byHand), maps.Clone(w.laws.stopID)
 	c.laws.stopped = make(map[int]map[int]bool, len(w.laws.stopped))
-	for obj, nodes := range w.laws.stopped {
-		c.laws.stopped[obj] = nodes // replaced, never changed
-	}
+	maps.Copy(c.laws.stopped, w.laws.stopped) // what it holds is replaced, never changed
 	c.nodes = make([]*node, len(w.nodes))
 	for i, n := range w.nodes {
 		c.nodes[i] = n.clone()
@@ -61,9 +60,9 @@ func (n *node) clone() *node {
 	return &c
 }
 
-// print writes a state down, such that two worlds that will do the same are
+// writer writes a state down, such that two worlds that will do the same are
 // written the same: instants count by their order and their age, not by their date.
-type print struct {
+type writer struct {
 	b     []byte
 	w     *World
 	goals map[time.Time]int // instants of goals, by rank
@@ -76,7 +75,7 @@ func (w *World) Fingerprint() [16]byte { return w.fingerprint(true) }
 
 // fingerprint leaves out how old things are, unless ages are asked for.
 func (w *World) fingerprint(ages bool) [16]byte {
-	p := &print{w: w, b: make([]byte, 0, 4096), ids: map[string]int{}, ages: ages}
+	p := &writer{w: w, b: make([]byte, 0, 4096), ids: map[string]int{}, ages: ages}
 	p.rank()
 	for _, n := range w.nodes {
 		p.node(n)
@@ -98,10 +97,10 @@ func (w *World) fingerprint(ages bool) [16]byte {
 	return sum
 }
 
-func (p *print) num(i int)     { p.b = append(strconv.AppendInt(p.b, int64(i), 36), ' ') }
-func (p *print) text(s string) { p.b = append(append(p.b, s...), ' ') }
+func (p *writer) num(i int)     { p.b = append(strconv.AppendInt(p.b, int64(i), 36), ' ') }
+func (p *writer) text(s string) { p.b = append(append(p.b, s...), ' ') }
 
-func (p *print) flag(all ...bool) {
+func (p *writer) flag(all ...bool) {
 	for _, b := range all {
 		if b {
 			p.b = append(p.b, '1')
@@ -113,7 +112,7 @@ func (p *print) flag(all ...bool) {
 }
 
 // age writes how long ago something was: what is older than any period is old.
-func (p *print) age(n *node, t time.Time) {
+func (p *writer) age(n *node, t time.Time) {
 	const old = 6 * time.Second
 	if !p.ages {
 		return
@@ -128,7 +127,7 @@ func (p *print) age(n *node, t time.Time) {
 	}
 }
 
-func (p *print) rank() {
+func (p *writer) rank() {
 	var all []time.Time
 	for _, n := range p.w.nodes {
 		if n.view == nil {
@@ -149,7 +148,7 @@ func (p *print) rank() {
 	}
 }
 
-func (p *print) oid(id string) {
+func (p *writer) oid(id string) {
 	if id == "" {
 		p.b = append(p.b, '-')
 		return
@@ -160,7 +159,7 @@ func (p *print) oid(id string) {
 	p.num(p.ids[id])
 }
 
-func (p *print) node(n *node) {
+func (p *writer) node(n *node) {
 	p.text(n.name)
 	p.flag(n.power, n.paused, n.daemon, !n.frozenAt.IsZero(), n.own.quorum, n.own.draining, n.own.ending, n.own.memory.Split.Waiting, n.own.memory.Split.Acted)
 	for _, obj := range slices.Sorted(maps.Keys(n.disk)) {
@@ -204,7 +203,7 @@ func (p *print) node(n *node) {
 	}
 }
 
-func (p *print) machine(n *node, m *machine) {
+func (p *writer) machine(n *node, m *machine) {
 	for _, r := range m.resources {
 		p.flag(r.up, r.broken, r.stopped)
 	}
@@ -217,7 +216,7 @@ func (p *print) machine(n *node, m *machine) {
 	}
 }
 
-func (p *print) watched(n *node, l *watched) {
+func (p *writer) watched(n *node, l *watched) {
 	if l.job != nil {
 		p.text(string(l.job.Action.Verb))
 		p.num(int(l.job.State))
@@ -231,7 +230,7 @@ func (p *print) watched(n *node, l *watched) {
 	p.age(n, l.wakeAt)
 }
 
-func (p *print) instance(of *node, i cluster.Instance) {
+func (p *writer) instance(of *node, i cluster.Instance) {
 	if s := i.Status; s != nil {
 		p.num(int(s.Avail))
 		p.num(int(s.Provisioned))
@@ -253,7 +252,7 @@ func (p *print) instance(of *node, i cluster.Instance) {
 }
 
 // queue writes what is due: by its order within a link, by its age otherwise.
-func (p *print) queue() {
+func (p *writer) queue() {
 	all := slices.Clone(p.w.events)
 	slices.SortFunc(all, func(a, b happening) int {
 		for _, d := range []int{int(a.kind) - int(b.kind), a.node - b.node, a.peer - b.peer, a.obj - b.obj} {
@@ -264,7 +263,7 @@ func (p *print) queue() {
 		if a.at != b.at {
 			return int(a.at - b.at)
 		}
-		return int(a.seq) - int(b.seq)
+		return cmp.Compare(a.seq, b.seq)
 	})
 	for _, e := range all {
 		if p.w.stale(e) || e.kind == wakeNode {
@@ -290,7 +289,7 @@ func (p *print) queue() {
 	}
 }
 
-func (p *print) message(e happening) {
+func (p *writer) message(e happening) {
 	from := p.w.nodes[e.peer]
 	p.flag(e.msg.full, e.msg.leaving, e.msg.life == from.life)
 	for _, x := range e.msg.entries {

@@ -392,19 +392,6 @@ func parseLink(do func(w *World, from, to int, mask uint32)) func(*World, *words
 	}
 }
 
-// at reads `at NODE`: where an operator types a command.
-func (s *words) at(obj int) *node {
-	if s.skip("at") {
-		return s.node()
-	}
-	for _, id := range s.w.objects[obj].scope {
-		if n := s.w.nodes[id]; n.daemon && !n.paused {
-			return n
-		}
-	}
-	return s.w.nodes[0]
-}
-
 func askCommands() []command {
 	var all []command
 	for word, goal := range map[string]string{

@@ -123,7 +123,9 @@ func (s Search) broken(w *World) (Violation, bool) {
 func (st *state) key() (key [19]byte) {
 	f := st.world.Fingerprint()
 	copy(key[:], f[:])
-	key[16], key[17], key[18] = byte(st.faults), byte(st.asks), byte(st.delays)
+	for i, n := range []int{st.faults, st.asks, st.delays} {
+		key[16+i] = byte(n & 0xff)
+	}
 	return key
 }
 
@@ -270,7 +272,7 @@ func (w *World) choose(seq uint64) string {
 	e := w.events[i]
 	switch e.kind {
 	case deliver, jobEnd, fenced, ballot:
-	default:
+	case beat, silence, wake, wakeNode, look, notice, power, launch, deafness:
 		before := w.fingerprint(false)
 		for until := w.now + idleTime; ; {
 			i := w.earliestTick()
@@ -369,17 +371,19 @@ func (w *World) label(e happening) string {
 	names := [...]string{"message", "beat", "silence", "timer", "timer of the node", "end", "evaluation", "notice", "power", "launch", "ballot", "end of the fence", "deafness"}
 	switch e.kind {
 	case deliver, beat, silence, deafness:
-		text := fmt.Sprintf("%s from %s to %s", names[e.kind], w.nodes[e.peer].name, n)
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s from %s to %s", names[e.kind], w.nodes[e.peer].name, n)
 		if e.msg != nil {
 			for _, x := range e.msg.entries {
 				if m := x.instance.Monitor; x.part == partMonitor && m != nil {
-					text += fmt.Sprintf(" (%s %s %s)", w.objects[x.obj].path, m.State, m.GlobalExpect)
+					fmt.Fprintf(&text, " (%s %s %s)", w.objects[x.obj].path, m.State, m.GlobalExpect)
 				}
 			}
 		}
-		return text
+		return text.String()
 	case wake, look, notice:
 		return fmt.Sprintf("%s of %s on %s", names[e.kind], w.objects[e.obj].path, n)
+	case wakeNode, power, launch, ballot, fenced:
 	case jobEnd:
 		return fmt.Sprintf("end of %s of %s on %s", w.nodes[e.node].disk[e.obj].process.action, w.objects[e.obj].path, n)
 	}

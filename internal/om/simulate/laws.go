@@ -130,11 +130,9 @@ func (w *World) stoppedFor(n *node, obj int) string {
 
 // acts reports whether a verb starts or stops something.
 func acts(v orchestrate.Verb) bool {
-	switch v {
-	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown, orchestrate.Provision, orchestrate.Unprovision:
-		return true
-	}
-	return false
+	return slices.Contains([]orchestrate.Verb{
+		orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown, orchestrate.Provision, orchestrate.Unprovision,
+	}, v)
 }
 
 // begun looks at an action that begins.

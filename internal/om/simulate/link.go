@@ -287,6 +287,7 @@ func (w *World) take(n, from *node, x entry) {
 			i.Status = x.instance.Status
 		case partMonitor:
 			i.Monitor = x.instance.Monitor
+		case partNode:
 		}
 	})
 	if x.part == partConfig && x.object != nil && !x.absent {

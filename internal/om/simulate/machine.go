@@ -124,11 +124,8 @@ func (m *machine) active() bool {
 	if m == nil {
 		return false
 	}
-	if p := m.process; p != nil {
-		switch p.action.Verb {
-		case orchestrate.Start, orchestrate.Provision:
-			return true
-		}
+	if p := m.process; p != nil && (p.action.Verb == orchestrate.Start || p.action.Verb == orchestrate.Provision) {
+		return true
 	}
 	return slices.ContainsFunc(m.resources, func(p part) bool { return p.up && !p.standby })
 }
@@ -180,7 +177,8 @@ func (m *machine) effect(a orchestrate.Action, at time.Time, boot string) {
 		m.stoppedAt = time.Time{}
 	case orchestrate.RecordBoot:
 		m.boot = boot
-	case orchestrate.Boot, orchestrate.Prepare, orchestrate.Reboot, orchestrate.Crash:
+	case orchestrate.Boot, orchestrate.Prepare, orchestrate.Reboot, orchestrate.Crash, orchestrate.Fence,
+		orchestrate.Drain, orchestrate.FreezeInstances:
 	}
 }
 

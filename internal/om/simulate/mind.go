@@ -186,8 +186,9 @@ func (w *World) actNode(n *node, d orchestrate.NodeDecision) {
 		w.freezeNode(n, true)
 		n.own.draining = true
 		w.shutDown(n)
-	default:
-		w.nodeJobEnded(n, "no such action here")
+	case orchestrate.Start, orchestrate.StartStandby, orchestrate.Stop, orchestrate.Shutdown, orchestrate.Provision, orchestrate.Unprovision,
+		orchestrate.Delete, orchestrate.Boot, orchestrate.Hold, orchestrate.Release, orchestrate.RecordBoot, orchestrate.Prepare, orchestrate.Fence:
+		w.nodeJobEnded(n, "a node does not do that to itself")
 	}
 }
 

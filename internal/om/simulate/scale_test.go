@@ -10,8 +10,8 @@ import (
 )
 
 // grid is a large cluster, its objects spread over it, three nodes each.
-func grid(t testing.TB, nodes, objects int) simulate.Setup {
-	t.Helper()
+func grid(tb testing.TB, nodes, objects int) simulate.Setup {
+	tb.Helper()
 	var cluster strings.Builder
 	cluster.WriteString("[cluster]\nnodes =")
 	for i := range nodes {
@@ -25,18 +25,18 @@ func grid(t testing.TB, nodes, objects int) simulate.Setup {
 	}
 	s, err := simulate.NewSetup(files)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
 // disaster boots a cluster, and kills a tenth of it at once. It returns how many
 // objects do not run once on a node that is left.
-func disaster(t testing.TB, s simulate.Setup, nodes int) (w *simulate.World, lost int) {
-	t.Helper()
+func disaster(tb testing.TB, s simulate.Setup, nodes int) (w *simulate.World, lost int) {
+	tb.Helper()
 	w, err := simulate.New(s, simulate.Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.Boot()
 	w.Run(time.Minute)
@@ -45,7 +45,7 @@ func disaster(t testing.TB, s simulate.Setup, nodes int) (w *simulate.World, los
 	}
 	w.Run(time.Minute)
 	for _, v := range w.Violations() {
-		t.Error(v)
+		tb.Error(v)
 	}
 	for _, n := range w.Running() {
 		if n != 1 {

@@ -88,8 +88,7 @@ func ParseScenario(data []byte) (*Scenario, error) {
 		}
 	}
 	setup, err := NewSetup(files)
-	var syntax *config.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*config.SyntaxError](err); ok {
 		name, _, _ := strings.Cut(err.Error(), ":")
 		return nil, &SyntaxError{at[name] + syntax.Line, name + ": " + syntax.Reason}
 	}

@@ -167,7 +167,7 @@ func (w *World) install(obj int, o Object) error {
 	}
 	for _, id := range d.scope {
 		n := w.nodes[id]
-		c := first
+		var c *cluster.InstanceConfig
 		if scoped(o.Doc) || o.Doc.Mentions(config.DefaultSection, "drpnodes") {
 			if c, resources, err = w.site.instanceConfig(o, n.name, epoch().Add(-time.Hour)); err != nil {
 				return err
@@ -356,7 +356,7 @@ func (w *World) upTo(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return time.Duration(w.random.Uint64() % uint64(d))
+	return time.Duration(rand.New(&w.random).Int64N(int64(d))) //nolint:gosec // a run repeats itself
 }
 
 // node finds a node by its name.

@@ -238,11 +238,15 @@ func (m *Manager) setPeers(nodes []string) {
 	}
 }
 
-// outlive has those that a heartbeat hears be heard until it would have missed them:
-// another one takes its place.
+// outlive has those that only this heartbeat hears be heard until it would have missed
+// them: another one takes its place.
 func (m *Manager) outlive(s *stream) {
 	for node, b := range s.rx {
-		if until := b.at.Add(s.setup.Timeout); b.beating && until.After(m.grace[node]) {
+		elsewhere := false
+		for _, o := range m.streams {
+			elsewhere = elsewhere || o != s && o.rx[node] != nil && o.rx[node].beating
+		}
+		if until := b.at.Add(s.setup.Timeout); b.beating && !elsewhere && until.After(m.grace[node]) {
 			m.grace[node] = until
 		}
 	}

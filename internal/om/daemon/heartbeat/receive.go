@@ -69,6 +69,7 @@ func (m *Manager) heard(s *stream, node string, msg *heartbeat.Message, v heartb
 		s.rx[node] = b
 	}
 	b.at, b.last, b.refused = now, now, nil
+	delete(m.grace, node)
 	if !b.beating {
 		b.beating, b.changed = true, now
 		m.o.Bus.Publish(event.HeartbeatAlive{Node: node, HeartbeatID: s.setup.Name, At: now.Round(0)})

@@ -399,6 +399,15 @@ func TestTheConfigurationChangesWithoutALostBeat(t *testing.T) {
 		each(func(_ *member, s *heartbeat.Settings) { // the former one is forgotten
 			s.Secrets = s.Secrets[:1]
 		})
+		each(func(m *member, s *heartbeat.Settings) {
+			s.Heartbeats = append(s.Heartbeats, setup(m.name, names, hb("hb#4")))
+		})
+		for _, m := range nodes {
+			m.configure(func(s *heartbeat.Settings) { s.Heartbeats = s.Heartbeats[:1] })
+		}
+		pass(time.Second)
+		nodes["n2"].kill(t)
+		within(t, 2*time.Second, "what was removed hides nothing", func() bool { return !nodes["n1"].hears("n2") })
 	})
 }
 

@@ -37,7 +37,7 @@ func judged(t *testing.T) *story {
 	first, second := s.Node("node1"), s.Node("node2")
 	etc := filepath.Join(first.Etc(), "opensvc")
 	s.must(os.Mkdir(etc, 0o700))
-	s.must(os.WriteFile(filepath.Join(etc, "cluster.conf"), []byte("[cluster]\nname = judged\nnodes = node1 node2\nquorum = true\n"+trial.Short+
+	s.must(os.WriteFile(filepath.Join(etc, "cluster.conf"), []byte("[cluster]\nname = judged\nnodes = node1 node2\nquorum = true\n"+strings.Replace(trial.Short, "ready_period = 500ms", "ready_period = 15s", 1)+
 		"\n[arbitrator#a1]\nuri = https://node3:1215\nexclusive = true\ninsecure = true\n"), 0o600))
 	s.must(first.StartDaemon(ctx))
 	s.must(os.CopyFS(filepath.Join(second.Etc(), "opensvc"), os.DirFS(etc)))
@@ -50,6 +50,9 @@ func judged(t *testing.T) *story {
 	s.until("node2 has the password", func() bool {
 		_, err := second.Run(t.Context(), "om", "system/sec/relay", "key", "decode", "--name", "password")
 		return err == nil
+	})
+	s.until("both nodes see the arbitrator", func() bool {
+		return s.node("node1", "node1").Status.Arbitrators["a1"].Status == cluster.Up && s.node("node2", "node2").Status.Arbitrators["a1"].Status == cluster.Up
 	})
 	s.until("both nodes are at work", func() bool {
 		return s.node("node1", "node2").Monitor.State == "idle" && s.node("node2", "node1").Monitor.State == "idle"
@@ -136,5 +139,19 @@ func TestALostNodeIsFencedBeforeItsServiceStartsElsewhere(t *testing.T) {
 	if string(text) != "fenced\n" {
 		t.Errorf("the fences are %q, want one", text)
 	}
+	s.alone()
+}
+
+// A daemon that is stopped says so: what it leaves running is left to it.
+func TestADaemonThatIsStoppedKeepsItsServices(t *testing.T) {
+	t.Parallel()
+	s := tell(t, bed.Options{}, quorum+strings.Replace(trial.Short, "maintenance_grace_period = 3s", "maintenance_grace_period = 300s", 1))
+	n := s.Node("node1")
+	s.must(n.StopDaemon(t.Context()))
+	s.until("the others know that node1 is in maintenance", func() bool { return s.node("node2", "node1").Monitor.State == "maintenance" })
+	s.quiet("the service stays on node1", func() bool { return s.client.Who() == "node1" && s.starts() == 1 })
+	s.must(n.StartDaemon(t.Context()))
+	s.must(s.AwaitAll(t.Context()))
+	s.quiet("the service stays on node1", func() bool { return s.client.Who() == "node1" && s.starts() == 1 })
 	s.alone()
 }

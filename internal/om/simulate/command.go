@@ -533,7 +533,7 @@ func (w *World) ask(n *node, obj int, goal string, options map[string]any) error
 	if err != nil {
 		return err
 	}
-	w.laws.accept(w, n, obj, id, goal)
+	w.laws.accept(n, obj, id, goal)
 	l := n.watch(obj)
 	l.memory.Eviction = orchestrate.Eviction{}
 	w.setMonitor(n, obj, world.Nodes[n.name].Monitor, v)
@@ -587,6 +587,7 @@ func (w *World) abort(n *node, obj int) {
 	w.laws.ended(old.OrchestrationID)
 	if old.GlobalExpect == orchestrate.Stopped {
 		delete(w.laws.stopped, obj)
+		delete(w.laws.stopID, obj)
 	}
 	w.setMonitor(n, obj, old, orchestrate.Abort(*old, w.clock(n)))
 	w.dirtied(n, obj)

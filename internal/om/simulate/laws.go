@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -117,6 +118,9 @@ func (w *World) stoppedFor(n *node, obj int) string {
 	}
 	if w.laws.stopped[obj][n.id] && w.laws.over[w.laws.stopID[obj]] {
 		return "the stop was heard here"
+	}
+	if !w.laws.over[w.laws.stopID[obj]] {
+		return "" // it was given up, or its node died before it was done
 	}
 	if o := n.view.Objects[w.objects[obj].path]; o != nil {
 		for _, name := range slices.Sorted(keys(o.Instances)) {
@@ -237,7 +241,7 @@ func (w *World) agreeing(a, b *node) bool {
 }
 
 // accept takes note of what an operator asked a node for.
-func (l *laws) accept(w *World, n *node, obj int, id, goal string) {
+func (l *laws) accept(n *node, obj int, id, goal string) {
 	if l.asked == nil {
 		l.asked, l.stopped, l.stopID = map[string]int{}, map[int]map[int]bool{}, map[int]string{}
 	}
@@ -245,13 +249,19 @@ func (l *laws) accept(w *World, n *node, obj int, id, goal string) {
 	switch goal {
 	case orchestrate.Stopped:
 		l.stopped[obj], l.stopID[obj] = map[int]bool{n.id: true}, id
-		for _, id := range w.objects[obj].scope {
-			if other := w.nodes[id]; other != n && !w.cut(n.id, id) && !w.cut(id, n.id) && w.share(n, other) {
-				l.stopped[obj][id] = true
-			}
-		}
 	case orchestrate.Frozen, orchestrate.Unfrozen:
 	default:
 		delete(l.stopped, obj)
+		delete(l.stopID, obj)
 	}
+}
+
+// hears notes that a node has taken a goal.
+func (l *laws) hears(n *node, obj int, id string) {
+	if id == "" || l.stopID[obj] != id || l.stopped[obj][n.id] {
+		return
+	}
+	nodes := maps.Clone(l.stopped[obj])
+	nodes[n.id] = true
+	l.stopped[obj] = nodes
 }

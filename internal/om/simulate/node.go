@@ -387,6 +387,7 @@ func (w *World) setMonitor(n *node, obj int, old *cluster.InstanceMonitor, v clu
 		}
 	}
 	v.UpdatedAt = w.clock(n)
+	w.laws.hears(n, obj, v.OrchestrationID)
 	w.publish(n, obj, func(i *cluster.Instance) { i.Monitor = &v })
 	w.told(n, entryKey{partMonitor, obj})
 	return true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-ops/holdfast/internal/retry"
 	"github.com/holdfast-ops/holdfast/test/om/bed"
+	"github.com/holdfast-ops/holdfast/test/om/trial"
 )
 
 // joins measures a node that comes to the cluster of another one and leaves it: from
@@ -37,6 +38,9 @@ func joins(ctx context.Context, b bench) (rows []row, err error) {
 			return nil, err
 		}
 		came = append(came, time.Since(began))
+		if err := trial.On(nodes).AwaitAll(ctx); err != nil { // one that rejoins is not drained
+			return nil, err
+		}
 		began = time.Now()
 		if _, err := one.Run(ctx, "sh", "-c", "om node drain --node node2 --wait && om cluster evict --node node2 --wait"); err != nil {
 			return nil, err

@@ -51,7 +51,7 @@ func beginWith(t *testing.T, o bed.Options, conf string) *trial.Trial {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			dir, err := os.MkdirTemp("", "holdfast-failed.")
+			dir, err := os.MkdirTemp("", "holdfast-failed.") //nolint:usetesting // whoever mends it reads it
 			t.Logf("%s\n%s: %v\n%s", c.Log(), dir, errors.Join(err, c.Evidence(dir)), c.Tails(40))
 		}
 		if err := c.Close(); err != nil {

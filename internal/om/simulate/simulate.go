@@ -80,6 +80,7 @@ type World struct {
 	halted   bool      // it does not settle: nothing more happens
 	flying   int       // messages on their way
 	steps    int
+	still    int // events of this instant
 	sent     int
 	decided  int
 }
@@ -254,8 +255,14 @@ func (w *World) Run(d time.Duration) {
 // step makes the next event happen.
 func (w *World) step() {
 	e := w.pop()
-	w.now = max(w.now, e.at)
+	if e.at > w.now {
+		w.now, w.still = e.at, 0
+	}
 	w.steps++
+	if w.still++; w.still > 1000*len(w.nodes)+50000 {
+		w.violate(lawSettles, w.nodes[e.node], -1, "time stands still: something happens again and again at this instant")
+		w.halted = true
+	}
 	w.happen(e)
 	w.settle()
 }

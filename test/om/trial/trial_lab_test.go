@@ -5,6 +5,7 @@ package trial_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -29,6 +30,12 @@ func run(m *testing.M) int {
 		programs, err = trial.Build(context.Background(), dir)
 	}
 	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// These tests wait more than they compute.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "5"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -56,7 +56,8 @@ type Link interface {
 	Failed(peer string, err error)
 
 	// Refused says that the machine of a peer answers and that nobody listens there:
-	// three times within a second, the peer is believed gone before its timeout.
+	// again and again for a second and a half, the peer is believed gone before its
+	// timeout.
 	Refused(peer string)
 
 	// Describe sets what is shown of the way to a peer, as "10.0.0.2:1215" or

@@ -45,11 +45,12 @@ type Options struct {
 }
 
 const (
-	coalesce = 5 * time.Millisecond  // changes that come together are told together
-	ackDelay = 20 * time.Millisecond // a peer that told something hears that it is known
-	watchGap = time.Second           // how often silence is looked at, at least
-	pauseMin = time.Second           // this process stood still when it looks later than that
-	hasty    = time.Second           // refusals that come within are those of a peer that is gone
+	coalesce = 5 * time.Millisecond    // changes that come together are told together
+	ackDelay = 20 * time.Millisecond   // a peer that told something hears that it is known
+	watchGap = time.Second             // how often silence is looked at, at least
+	pauseMin = time.Second             // this process stood still when it looks later than that
+	hasty    = 5 * time.Second         // refusals that are further apart have nothing to do with each other
+	goneFor  = 1500 * time.Millisecond // a peer that refuses for that long is gone: its daemon was not restarted at once
 	refusals = 3
 
 	rememberBeats = 1024 // an echo of an older one is none

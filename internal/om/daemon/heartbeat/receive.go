@@ -155,7 +155,8 @@ func (m *Manager) beating(node string) bool {
 	return p != nil && p.Beating
 }
 
-// refused counts the refusals of a peer: its machine answers, its daemon does not.
+// refused counts the refusals of a peer: its machine answers, its daemon does not. One
+// that is restarted at once is not gone.
 func (m *Manager) refused(s *stream, node string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,7 +166,7 @@ func (m *Manager) refused(s *stream, node string) {
 	}
 	now := time.Now()
 	b.refused = slices.DeleteFunc(append(b.refused, now), func(t time.Time) bool { return now.Sub(t) > hasty })
-	if len(b.refused) >= refusals {
+	if len(b.refused) >= refusals && now.Sub(b.refused[0]) >= goneFor {
 		m.o.Log.Info("a peer refuses connections: its daemon is gone", slog.String("hb", s.setup.Name), slog.String("peer", node))
 		m.silent(s, node, b, now)
 		m.judge(now)

@@ -192,6 +192,7 @@ func (l link) Sent(peer string) {
 	l.s.m.mu.Lock()
 	defer l.s.m.mu.Unlock()
 	now := time.Now()
+	l.s.each(peer, l.s.rx, func(_ string, b *beat) { b.refused = nil }) // somebody took it
 	l.s.each(peer, l.s.tx, func(_ string, b *beat) {
 		shown := b.beating && b.failures == ""
 		b.at, b.last, b.failures = now, now, ""

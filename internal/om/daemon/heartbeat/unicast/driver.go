@@ -41,7 +41,7 @@ const (
 	dialLimit = 2 * time.Second        // for a peer to answer
 	redialMin = time.Second            // after a failure
 	hurry     = 250 * time.Millisecond // after a connection that was open closed
-	hurries   = 4                      // how often
+	hurries   = 7                      // how often
 )
 
 // New returns what makes the driver of a heartbeat.

@@ -104,7 +104,8 @@ func TestWhatIsSaidOfANodeThatComesOrGoes(t *testing.T) {
 		err  string
 	}{
 		"enrolled": {
-			token, []string{"enroll", "--node", "node2", "--wait"},
+			token,
+			[]string{"enroll", "--node", "node2", "--wait"},
 			[]string{
 				`JoinRequest {"candidate_node":"node2"}`, `NodeAlive {"node":"node9"}`, `JoinError {"candidate_node":"node9","reason":"no"}`,
 				`JoinSuccess {"added_node":"node2"}`, `NodeAlive {"node":"node2"}`, `JoinError {"candidate_node":"node2","reason":"late"}`,
@@ -112,35 +113,50 @@ func TestWhatIsSaidOfANodeThatComesOrGoes(t *testing.T) {
 			false, "Node node2 accepted the join order\nCluster nodes updated\nWaiting for node2 to beat\nNode node2 is alive\n", "",
 		},
 		"enrolled again": {
-			token, []string{"enroll", "--node", "node2", "--wait"},
+			token,
+			[]string{"enroll", "--node", "node2", "--wait"},
 			[]string{`JoinIgnored {"candidate_node":"node2"}`, `NodeAlive {"node":"node2"}`},
 			false, "Node node2 accepted the join order\nNode node2 is among the cluster nodes already\nWaiting for node2 to beat\nNode node2 is alive\n", "",
 		},
 		"given up": {
-			token, []string{"enroll", "--node", "node2", "--wait"},
+			token,
+			[]string{"enroll", "--node", "node2", "--wait"},
 			[]string{`JoinSuccess {"added_node":"node2"}`, `JoinError {"candidate_node":"node2","reason":"drain the node: web does not shut down"}`},
 			false, "Node node2 accepted the join order\nCluster nodes updated\nWaiting for node2 to beat\n", "node node2 does not join: drain the node: web does not shut down",
 		},
 		"unseen": {
-			token, []string{"enroll", "--node", "node2", "--wait"}, nil, true,
+			token,
+			[]string{"enroll", "--node", "node2", "--wait"},
+			nil, true,
 			"Node node2 accepted the join order\n", "the join of node2 (see om daemon events --filter 'NodeAlive,.node=node2') goes on unseen: the daemon ended the stream of events",
 		},
 		"lost": {
-			token, []string{"enroll", "--node", "node2", "--wait"}, []string{api.Resync + ` {"lost":3}`}, false,
+			token,
+			[]string{"enroll", "--node", "node2", "--wait"},
+			[]string{api.Resync + ` {"lost":3}`},
+			false,
 			"Node node2 accepted the join order\n", "goes on unseen: events were lost",
 		},
 		"ordered": {token, []string{"enroll", "--node", "node2"}, nil, false, "Node node2 accepted the join order\n", ""},
 		"evicted": {
-			credential, []string{"evict", "--node", "node2", "--wait"},
-			[]string{`LeaveSuccess {"removed_node":"node9"}`, `LeaveSuccess {"removed_node":"node2"}`}, false,
+			credential,
+			[]string{"evict", "--node", "node2", "--wait"},
+			[]string{`LeaveSuccess {"removed_node":"node9"}`, `LeaveSuccess {"removed_node":"node2"}`},
+			false,
 			"Node node2 accepted the leave order\nCluster nodes updated\nNode node2 is restarting alone, its instances stay down\n", "",
 		},
 		"evicted before": {
-			nil, []string{"evict", "--node", "node2", "--wait"}, []string{`LeaveIgnored {"candidate_node":"node2"}`}, false,
+			nil,
+			[]string{"evict", "--node", "node2", "--wait"},
+			[]string{`LeaveIgnored {"candidate_node":"node2"}`},
+			false,
 			"Node node2 accepted the leave order\nNode node2 is not among the cluster nodes\nNode node2 is restarting alone, its instances stay down\n", "",
 		},
 		"kept": {
-			nil, []string{"evict", "--node", "node2", "--wait"}, []string{`LeaveError {"candidate_node":"node2","reason":"the disk is full"}`}, false,
+			nil,
+			[]string{"evict", "--node", "node2", "--wait"},
+			[]string{`LeaveError {"candidate_node":"node2","reason":"the disk is full"}`},
+			false,
 			"Node node2 accepted the leave order\n", "node node2 does not leave: the disk is full",
 		},
 	} {

@@ -75,7 +75,7 @@ func (s Search) Explore() (Report, error) {
 		return Report{Found: []Found{{Violation: v[0]}}}, nil
 	}
 	r := Report{}
-	seen := map[[19]byte]bool{}
+	seen := map[stateKey]bool{}
 	queue := []*state{{world: w}}
 	for len(queue) > 0 && len(r.Found) == 0 {
 		st := queue[0]
@@ -120,13 +120,14 @@ func (s Search) broken(w *World) (Violation, bool) {
 	return Violation{}, false
 }
 
-func (st *state) key() (key [19]byte) {
-	f := st.world.Fingerprint()
-	copy(key[:], f[:])
-	for i, n := range []int{st.faults, st.asks, st.delays} {
-		key[16+i] = byte(n & 0xff)
-	}
-	return key
+func (st *state) key() stateKey {
+	return stateKey{world: st.world.Fingerprint(), faults: st.faults, asks: st.asks, delays: st.delays}
+}
+
+// stateKey identifies a state: two with the same go on in the same ways.
+type stateKey struct {
+	world                [16]byte
+	faults, asks, delays int
 }
 
 func (st *state) path() []string {

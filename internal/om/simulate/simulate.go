@@ -363,7 +363,7 @@ func (w *World) upTo(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return time.Duration(rand.New(&w.random).Int64N(int64(d))) //nolint:gosec // a run repeats itself
+	return time.Duration(rand.New(&w.random).Int64N(int64(d)))
 }
 
 // node finds a node by its name.

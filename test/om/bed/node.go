@@ -317,7 +317,10 @@ func (n *Node) Signal(pid int, s syscall.Signal) error {
 	if l == nil {
 		return fmt.Errorf("%s: %w", n.Name, ErrDown)
 	}
-	return l.tell(message{Op: "signal", Pid: pid, Signal: int(s)})
+	if err := l.tell(message{Op: "signal", Pid: pid, Signal: int(s)}); err != nil {
+		return fmt.Errorf("%s: %w: %w", n.Name, ErrDown, err)
+	}
+	return nil
 }
 
 // Freeze stops every process of the node, as a suspended machine.

@@ -150,6 +150,13 @@ func (c *chaos) next(hurt map[string]bool) Fault {
 	return faults[c.random.IntN(len(faults))]()
 }
 
+// gone says whether something was not done because its node, or its daemon, has ended
+// by itself meanwhile.
+func gone(err error) bool {
+	_, refused := errors.AsType[*bed.ExitError](err)
+	return refused || errors.Is(err, bed.ErrDown)
+}
+
 // Revive brings back what a node lacks: power, or its daemon.
 func (t *Trial) Revive(ctx context.Context, n *bed.Node) error {
 	if !n.Up() {
@@ -218,10 +225,8 @@ func (o Chaos) Run(ctx context.Context, t *Trial) error {
 			return nil
 		}
 		t.Say("%s: %s is over", f.Node, f.Name)
-		if err := f.Mend(ctx); err != nil && c.t.Node(f.Node).Up() && ctx.Err() == nil {
-			if _, down := errors.AsType[*bed.ExitError](err); !down { // the daemon may have gone meanwhile
-				return fmt.Errorf("%s: %s: mend: %w", f.Node, f.Name, err)
-			}
+		if err := f.Mend(ctx); err != nil && !gone(err) && ctx.Err() == nil {
+			return fmt.Errorf("%s: %s: mend: %w", f.Node, f.Name, err)
 		}
 		return nil
 	}
@@ -235,10 +240,8 @@ func (o Chaos) Run(ctx context.Context, t *Trial) error {
 				excused = append(excused, t.Open(Free, f.Node+": "+f.Name+", "+f.Excuse))
 			}
 			t.Say("fault %d: %s: %s", i, f.Node, f.Name)
-			if err := f.Do(ctx); err != nil && t.Node(f.Node).Up() {
-				if _, down := errors.AsType[*bed.ExitError](err); !down {
-					return fmt.Errorf("%s: %s: %w", f.Node, f.Name, err)
-				}
+			if err := f.Do(ctx); err != nil && !gone(err) {
+				return fmt.Errorf("%s: %s: %w", f.Node, f.Name, err)
 			}
 			open = append(open, f)
 		}

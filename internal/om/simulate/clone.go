@@ -179,7 +179,7 @@ func (p *writer) node(n *node) {
 	}
 	for i := range n.peers {
 		q := &n.peers[i]
-		p.flag(q.ok, q.beating, q.heard, q.left, q.hearsUs, q.unheard, q.gap, q.took == p.w.nodes[q.id].gen)
+		p.flag(q.ok, q.beating, q.heard, q.left, q.hearsUs, q.unheard, q.proved, q.deafDue > 0, q.gap, q.took == p.w.nodes[q.id].gen)
 		p.num(len(q.lost))
 	}
 	for _, other := range p.w.nodes {
@@ -321,7 +321,7 @@ func (w *World) stale(e happening) bool {
 		return !n.daemon || n.life != e.peer
 	case deafness:
 		p := n.peer(e.peer)
-		return !n.daemon || !p.beating || p.unheard || p.changes != e.gen
+		return !n.daemon || !p.beating || p.unheard || p.deafDue == 0 || e.at < p.deafDue
 	case fenced:
 		return false
 	case jobEnd:

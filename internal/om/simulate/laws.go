@@ -93,7 +93,7 @@ func (w *World) unfenced(n *node, obj int) string {
 	for i := range n.peers {
 		p := &n.peers[i]
 		v := w.nodes[p.id]
-		if v.fences && !p.beating && slices.Contains(p.lost, obj) && !(w.laws.off[p.id] && w.laws.offAt[p.id] >= p.since) {
+		if v.fences && !p.beating && slices.Contains(p.lost, obj) && !(w.laws.off[p.id] && w.laws.offAt[p.id] >= p.lastIn) {
 			return v.name
 		}
 	}
@@ -160,6 +160,11 @@ func (l *laws) begun(w *World, n *node, obj int, a orchestrate.Action) {
 func (w *World) share(a, b *node) bool {
 	if !a.daemon || !b.daemon || a.paused || b.paused {
 		return false
+	}
+	for _, n := range []*node{a, b} { // one that wakes up is given the time to notice
+		if n.resumedAt > 0 && w.now < n.resumedAt+n.config.ReadyPeriod {
+			return false
+		}
 	}
 	if !w.cut(a.id, b.id) && !w.cut(b.id, a.id) {
 		return w.settledPair(a, b)

@@ -28,7 +28,10 @@ type peer struct {
 	owed    bool          // it was not told so yet
 	gap     bool          // a message of it was lost: the next one holds everything
 	unheard bool          // none of our beats came back in time
-	changes int           // of the links, both ways
+	deafDue time.Duration // when none of our beats will have come back in time; 0: they do
+	proved  bool          // one of our beats came back since a link between us broke
+	broke   time.Duration // when one did last
+	lastIn  time.Duration // when its last message came
 	lost    []int         // objects that were up on it when it was lost
 }
 
@@ -63,8 +66,11 @@ type message struct {
 	marks   []mark
 }
 
-// mark is how far a node knows a peer.
-type mark struct{ peer, took int }
+// mark is how far a node knows a peer, and when it heard it last.
+type mark struct {
+	peer, took int
+	in         time.Duration
+}
 
 type entry struct {
 	entryKey
@@ -130,7 +136,7 @@ func (w *World) flush(n *node) {
 func (n *node) marks() []mark {
 	all := make([]mark, len(n.peers))
 	for i := range n.peers {
-		all[i] = mark{n.peers[i].id, n.peers[i].took}
+		all[i] = mark{n.peers[i].id, n.peers[i].took, n.peers[i].lastIn}
 	}
 	return all
 }
@@ -236,10 +242,11 @@ func (w *World) deliver(e happening) {
 		w.peerChanged(n, p)
 	}
 	p.owed = p.owed || len(m.entries) > 0
-	p.took = max(p.took, m.gen)
+	p.took, p.lastIn = max(p.took, m.gen), w.now
 	for _, k := range m.marks {
 		if k.peer == n.id {
 			w.acked(n, p, k.took)
+			w.echoed(n, p, k.in)
 		}
 	}
 	for _, x := range m.entries {
@@ -447,18 +454,10 @@ func (w *World) relinkPair(from, to *node) {
 // echo sees to it that a node notices when its beats do not come back.
 func (w *World) echo(n, other *node) {
 	p, out := n.peer(other.id), other.peer(n.id)
-	p.changes++
 	if p.ok && out.ok {
-		if p.unheard {
-			p.unheard = false
-			n.stirred = true
-			if n.daemon {
-				w.notePeer(n, p)
-				w.touchAll(n)
-			}
-		}
-		return
+		return // once a beat has come back
 	}
+	p.broke, p.proved = w.now, false
 	if !n.daemon || !p.beating || p.unheard {
 		return
 	}
@@ -466,14 +465,33 @@ func (w *World) echo(n, other *node) {
 	if out.ok { // our beats arrive, and what came back last was an older one
 		ago += w.phase(other, n)
 	}
-	w.push(w.timeout(n, other)-ago-w.o.Delay, happening{kind: deafness, node: n.id, peer: other.id, gen: p.changes})
+	// What broke before stays broken: the first deadline holds.
+	due := w.now + max(w.timeout(n, other)-ago-w.o.Delay, 0)
+	if p.deafDue == 0 || due < p.deafDue {
+		p.deafDue = due
+		w.push(due-w.now, happening{kind: deafness, node: n.id, peer: other.id})
+	}
+}
+
+// echoed is a beat of ours that came back: one the peer heard after a link broke.
+func (w *World) echoed(n *node, p *peer, in time.Duration) {
+	if p.proved || in < p.broke || in == 0 {
+		return
+	}
+	p.proved, p.deafDue = true, 0
+	if p.unheard {
+		p.unheard = false
+		n.stirred = true
+		w.notePeer(n, p)
+		w.touchAll(n)
+	}
 }
 
 // deafened is when none of our beats came back in time.
 func (w *World) deafened(e happening) {
 	n := w.nodes[e.node]
 	p := n.peer(e.peer)
-	if !n.daemon || !p.beating || p.changes != e.gen {
+	if !n.daemon || !p.beating || p.deafDue == 0 || w.now < p.deafDue {
 		return
 	}
 	p.unheard = true
@@ -571,7 +589,7 @@ func (w *World) resume(n *node) {
 	if !n.paused {
 		return
 	}
-	n.paused = false
+	n.paused, n.resumedAt = false, w.now
 	w.touch(n)
 	var late []happening
 	w.inbox = slices.DeleteFunc(w.inbox, func(x waiting) bool {

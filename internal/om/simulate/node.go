@@ -32,10 +32,11 @@ type node struct {
 	near   []int // the nodes it hears of, and that hear of it
 	slot   map[int]int
 
-	power  bool
-	paused bool
-	boots  int
-	skew   time.Duration // of its clock
+	power     bool
+	paused    bool
+	resumedAt time.Duration // after a pause; 0: it was never paused
+	boots     int
+	skew      time.Duration // of its clock
 
 	disk     map[int]*machine
 	frozenAt time.Time
@@ -101,7 +102,7 @@ func (w *World) start(n *node) {
 	n.view.Config = w.configOf(n)
 	for i := range n.peers {
 		p := &n.peers[i]
-		*p = peer{id: p.id, ok: p.ok, cuts: p.cuts, last: p.last, changes: p.changes}
+		*p = peer{id: p.id, ok: p.ok, cuts: p.cuts, last: p.last}
 		n.view.Nodes[w.nodes[p.id].name] = &cluster.Node{}
 		n.view.Peers[w.nodes[p.id].name] = cluster.Peer{}
 	}

@@ -92,6 +92,9 @@ func (w *World) jobEnd(e happening) {
 		return
 	}
 	w.jobEnded(n, e.obj, l, failed)
+	if n.own.draining || n.own.ending { // it had to wait for this
+		w.shutDown(n)
+	}
 }
 
 // breakDown has the broken resources that were started die at once.

@@ -3,6 +3,7 @@
 package simulate_test
 
 import (
+	"flag"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,17 +21,31 @@ func TestLabNoOrderOfEventsBreaksALaw(t *testing.T) {
 // with their seed.
 func TestLabRandomStoriesBreakNoLaw(t *testing.T) {
 	t.Parallel()
-	for size, all := range map[string]map[string]tale{"small": tales(4, 12), "large": tales(50, 40)} {
-		for name, o := range all {
-			t.Run(size+" "+name, func(t *testing.T) {
-				t.Parallel()
-				rapid.Check(t, func(rt *rapid.T) {
-					s := o.draw(rt)
-					if err := s.broken(rt, simulate.Options{}); err != nil {
-						rt.Fatalf("%v\n%s", err, s)
-					}
-				})
-			})
+	drawStories(t, 4, 12)
+}
+
+// The same with up to fifty nodes. A story takes seconds, so that there are few of
+// them unless -rapid.checks says otherwise.
+func TestLabRandomStoriesOfLargeClustersBreakNoLaw(t *testing.T) { //nolint:paralleltest // it sets a flag for its time
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := flag.Set("rapid.checks", "10"); err != nil {
+			t.Fatal(err)
 		}
+		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }() // what it was
+	}
+	drawStories(t, 50, 40)
+}
+
+func drawStories(t *testing.T, largest, long int) {
+	t.Helper()
+	for name, o := range tales(largest, long) {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				s := o.draw(rt)
+				if err := s.broken(rt, simulate.Options{}); err != nil {
+					rt.Fatalf("%v\n%s", err, s)
+				}
+			})
+		})
 	}
 }

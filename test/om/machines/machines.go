@@ -73,11 +73,12 @@ func (r *Rack) Machine(name string) *Machine { return r.machines[name] }
 
 // Close cuts the power of all machines and removes what they were made of.
 func (r *Rack) Close() error {
+	ctx := context.Background()
 	var errs []error
 	for _, m := range r.machines {
-		errs = append(errs, m.Cut())
+		errs = append(errs, m.Cut(ctx))
 	}
-	errs = append(errs, ip(context.Background(), "netns", "del", r.name))
+	errs = append(errs, ip(ctx, "netns", "del", r.name))
 	return errors.Join(errs...)
 }
 
@@ -123,7 +124,7 @@ func (m *Machine) mount(ctx context.Context) error {
 // Boot gives the machine power, and waits until its system is up.
 func (m *Machine) Boot(ctx context.Context) error {
 	if err := m.boot(ctx); err != nil {
-		return errors.Join(err, m.Cut())
+		return errors.Join(err, m.Cut(context.WithoutCancel(ctx)))
 	}
 	return nil
 }
@@ -182,12 +183,12 @@ func (m *Machine) start() error {
 		return err
 	}
 	defer func() { _ = console.Close() }()
-	script := ""
+	var script strings.Builder
 	for _, procs := range enter {
-		script += "echo $$ >" + procs + "\n"
+		fmt.Fprintf(&script, "echo $$ >%s\n", procs)
 	}
-	script += `exec systemd-nspawn "$@"`
-	m.nspawn = exec.Command("sh", "-ec", script, "nspawn", //nolint:noctx // the machine outlives the call
+	script.WriteString(`exec systemd-nspawn "$@"`)
+	m.nspawn = exec.Command("sh", "-ec", script.String(), "nspawn", //nolint:noctx // the machine outlives the call
 		"-q", "-D", m.Root(), "-M", m.name, "--register=no", "--keep-unit", "--network-namespace-path=/run/netns/"+m.netns(),
 		"--capability=all", "--drop-capability=CAP_SYS_RESOURCE", "--resolv-conf=off", "--timezone=off", "--console=pipe",
 		"--bind="+m.rack.Shared()+":/mnt", "-b", "systemd.show_status=0")
@@ -233,17 +234,17 @@ func (m *Machine) On() bool {
 
 // Cut takes its power away: every process of it is killed at once, with a cut cable,
 // so that nobody is told.
-func (m *Machine) Cut() error {
+func (m *Machine) Cut(ctx context.Context) error {
 	if !m.powered {
 		return nil
 	}
-	_ = ip(context.Background(), "-n", m.rack.name, "link", "set", "p-"+m.name, "down")
+	_ = ip(ctx, "-n", m.rack.name, "link", "set", "p-"+m.name, "down")
 	for _, w := range []struct{ file, value string }{{"cgroup.kill", "1"}, {"cgroup.freeze", "0"}} {
 		if err := os.WriteFile(filepath.Join(m.group(), w.file), []byte(w.value), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	return m.clear()
+	return m.clear(ctx)
 }
 
 // Freeze stops every process of the machine where it is, or lets them go on.
@@ -258,19 +259,19 @@ func (m *Machine) Freeze(stop bool) error {
 // Rebooted waits until the machine went down by itself, and boots it again: the
 // part of the firmware.
 func (m *Machine) Rebooted(ctx context.Context) error {
-	if err := m.clear(); err != nil {
+	if err := m.clear(ctx); err != nil {
 		return err
 	}
 	return m.Boot(ctx)
 }
 
 // clear waits for the end of the machine, and removes what a boot makes.
-func (m *Machine) clear() error {
+func (m *Machine) clear(ctx context.Context) error {
 	if m.nspawn != nil && m.nspawn.Process != nil {
 		_ = m.nspawn.Wait()
 	}
 	m.nspawn, m.powered = nil, false
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	err := retry.Until(ctx, retry.Policy{Interval: 20 * time.Millisecond}, func(context.Context) (bool, error) {
 		b, err := os.ReadFile(filepath.Join(m.group(), "cgroup.events"))

@@ -59,7 +59,7 @@ func begin(t *testing.T, conf, keywords string) *rack {
 		t.Fatalf("rootfs: %v: %s", err, stderr(err))
 	}
 	// An overlay cannot be over an overlay: the disks are beside the system.
-	dir, err := os.MkdirTemp("/var/tmp", "holdfast-rack.")
+	dir, err := os.MkdirTemp("/var/tmp", "holdfast-rack.") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,10 +201,10 @@ func (r *rack) state(by, of, want string) {
 	})
 }
 
-func TestAServiceOutlivesItsMachine(t *testing.T) {
+func TestAServiceOutlivesItsMachine(t *testing.T) { //nolint:paralleltest // two cores have room for three machines
 	r := begin(t, "", "")
 
-	r.must(r.Machine("m1").Cut())
+	r.must(r.Machine("m1").Cut(t.Context()))
 	r.runs("m2")
 
 	// Power comes back: the unit starts the agent, which finds its place.
@@ -234,7 +234,7 @@ func (r *rack) up(ctx context.Context) int {
 	return n
 }
 
-func TestTheUnitBringsAKilledDaemonBackAndTheServiceStays(t *testing.T) {
+func TestTheUnitBringsAKilledDaemonBackAndTheServiceStays(t *testing.T) { //nolint:paralleltest // two cores have room for three machines
 	r := begin(t, "", "")
 	before, err := r.Machine("m1").Run(t.Context(), "pgrep", "-f", "^/mnt/bin/service serve web")
 	r.must(err)
@@ -255,7 +255,7 @@ func TestTheUnitBringsAKilledDaemonBackAndTheServiceStays(t *testing.T) {
 	r.alone()
 }
 
-func TestAMachineThatHangsIsFencedBeforeItsServiceStartsElsewhere(t *testing.T) {
+func TestAMachineThatHangsIsFencedBeforeItsServiceStartsElsewhere(t *testing.T) { //nolint:paralleltest // two cores have room for three machines
 	r := begin(t, "\n[stonith#m1]\ncommand = /mnt/bin/service fence m1\n", "stonith = true\n")
 	fenced := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -284,7 +284,7 @@ func (r *rack) fence(ctx context.Context) error {
 			return false, err
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(files[0]), "fence-"), "-")
-		return true, errors.Join(r.Machine(name).Cut(), os.Remove(files[0]))
+		return true, errors.Join(r.Machine(name).Cut(ctx), os.Remove(files[0]))
 	})
 }
 
@@ -303,8 +303,7 @@ func cond(yes bool, f func() error) error {
 }
 
 func stderr(err error) string {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(exit.Stderr)
 	}
 	return ""

@@ -57,6 +57,9 @@ func malformed(in reflect.Type) []string {
 			if field.Type.Kind() == reflect.String && field.Tag.Get("enum") == "" && value[0] == '"' {
 				continue // that one is well formed
 			}
+			if field.Type == reflect.TypeFor[[]string]() && value[0] == '[' {
+				continue // so is this
+			}
 			if name == "string" && value[0] == '"' {
 				continue
 			}

@@ -85,6 +85,9 @@ func Run(ctx context.Context, o Options) (err error) {
 
 	control := logs.New(o.Log.Handler())
 	o.Log = control.Logger("daemon")
+	if process.unsigned != nil {
+		o.Log.Warn("the daemon runs, its process id is not written", slog.Any("err", process.unsigned))
+	}
 	if err := membership.Resume(o.Host.Paths, control.Logger("membership")); err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ type process struct {
 	lock  *os.File
 	pid   string // file
 	every time.Duration
+
+	unsigned error // why the id of this process is not written
 }
 
 // RunningError says that another process is the daemon.
@@ -73,9 +75,9 @@ func acquire(ctx context.Context, paths host.Paths) (*process, error) {
 	if err := p.kept(); err != nil { // removed between its opening and its locking
 		return nil, errors.Join(err, lock.Close())
 	}
-	if err := p.sign(); err != nil {
-		return nil, errors.Join(err, p.release())
-	}
+	// The right is the lock. Without the id of its holder others know less of it; a
+	// node whose disk is full has a daemon all the same.
+	p.unsigned = p.sign()
 	return p, nil
 }
 

@@ -281,10 +281,12 @@ func TestAnUnreadableConfigurationIsNotADeletion(t *testing.T) {
 	b := newBench(t)
 	b.write("a.conf", "ha")
 	b.run()
-	if err := os.Remove(filepath.Join(b.paths.Etc(), "a.conf")); err != nil {
+	// In the place of the file at once: between a removal and a link there is none.
+	link := filepath.Join(b.paths.Etc(), "link")
+	if err := os.Symlink("a.conf", link); err != nil { // too many links
 		t.Fatal(err)
 	}
-	if err := os.Symlink("a.conf", filepath.Join(b.paths.Etc(), "a.conf")); err != nil { // too many links
+	if err := os.Rename(link, filepath.Join(b.paths.Etc(), "a.conf")); err != nil {
 		t.Fatal(err)
 	}
 	p := object.Path{Namespace: "root", Kind: object.KindSvc, Name: "a"}

@@ -112,7 +112,7 @@ func (s *words) duration() time.Duration {
 		return 0
 	}
 	d, err := time.ParseDuration(word)
-	if err != nil {
+	if err != nil || d < 0 {
 		s.fail("%q is no duration: write 500ms, 30s or 2m", word)
 	}
 	return d

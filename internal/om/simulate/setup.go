@@ -223,6 +223,7 @@ func (s *site) evaluate(o Object, node string) (*config.Evaluator, *schema.Objec
 		}
 		return config.Option{Name: option, Scopable: true}, true
 	}
+	resolving := false
 	ev.Lookup = func(_, name string) (string, bool, error) {
 		switch name {
 		case "nodename":
@@ -237,6 +238,11 @@ func (s *site) evaluate(o Object, node string) (*config.Evaluator, *schema.Objec
 		if name != "nodes" {
 			return "", false, nil
 		}
+		if resolving { // the evaluator sees no circle that goes through here
+			return "", false, errors.New("references in a circle: nodes -> nodes")
+		}
+		resolving = true
+		defer func() { resolving = false }()
 		text, _, err := ev.Value(config.DefaultSection, config.Option{Name: "nodes", Scopable: true})
 		if err != nil {
 			return "", false, err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ops/holdfast/internal/linux/loop"
@@ -24,7 +25,7 @@ var Loop = resource.Spec{
 	Group: "disk",
 	Name:  "loop",
 	Doc: "A block device made of a file. A provision makes the file, a start binds a free loop device to it, which other resources refer to as {disk#1.exposed_devs[0]}, " +
-		"a stop unbinds it, an unprovision removes the file.",
+		"a stop unbinds it, an unprovision removes the file if a provision made it on this node.",
 	Kinds: []object.Kind{object.KindSvc, object.KindVol},
 	New:   func(e resource.Env) resource.Driver { return &loopDisk{env: e} },
 }
@@ -167,14 +168,15 @@ func (d *loopDisk) make() (err error) {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.Truncate(d.size), f.Sync(), f.Close())
+	err = errors.Join(f.Truncate(d.size), f.Sync(), f.Close(), d.record())
 	if err != nil {
 		err = errors.Join(err, os.Remove(d.file))
 	}
 	return err
 }
 
-// Unprovision implements [resource.Unprovisioner].
+// Unprovision implements [resource.Unprovisioner]. A file that was there before the
+// provision is left.
 func (d *loopDisk) Unprovision(context.Context) error {
 	info, err := os.Lstat(d.file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -186,8 +188,53 @@ func (d *loopDisk) Unprovision(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("not removed: %w", err)
 	}
+	made, err := d.made()
+	if err != nil {
+		return fmt.Errorf("not removed: %w", err)
+	}
+	if !made {
+		d.env.Warnf("%s was not made by a provision of this resource on this node: it is left", d.file)
+		return nil
+	}
 	d.env.Infof("remove %s", d.file)
-	return os.Remove(d.file)
+	return errors.Join(os.Remove(d.file), os.Remove(d.madeFile()))
+}
+
+func (d *loopDisk) madeFile() string { return filepath.Join(d.env.StateDir, "made") }
+
+// record keeps which file a provision made: an unprovision removes that one alone.
+func (d *loopDisk) record() error {
+	text, err := identity(d.file)
+	if err == nil {
+		err = os.MkdirAll(d.env.StateDir, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(d.madeFile(), []byte(text), 0o600, renameio.WithStaticPermissions(0o600))
+}
+
+// made tells whether the file is the one that a provision made.
+func (d *loopDisk) made() (bool, error) {
+	recorded, err := os.ReadFile(d.madeFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	text, err := identity(d.file)
+	return text == string(recorded), err
+}
+
+// identity tells a file from every other one that has or had its name. The number of
+// its filesystem is left out: it may be another one after a reboot.
+func identity(file string) (string, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, file, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
+		return "", &iofs.PathError{Op: "statx", Path: file, Err: err}
+	}
+	return fmt.Sprintf("%s\ninode %d of %d.%09d\n", file, st.Ino, st.Btime.Sec, st.Btime.Nsec), nil
 }
 
 var (

@@ -36,6 +36,36 @@ func TestLoop(t *testing.T) {
 			t.Errorf("left: %v, %v", left, err)
 		}
 	})
+	t.Run("an unprovision leaves a file that no provision made", func(t *testing.T) {
+		t.Parallel()
+		f := drivertest.New(t, c, nil)
+		file := filepath.Join(f.Dir, "disk.img")
+		of := func(text string) {
+			if err := os.WriteFile(file, append([]byte(text), make([]byte, 1<<20)...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		left := func(text string) {
+			if got, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(got), text) {
+				t.Errorf("not left: %v", err)
+			}
+		}
+		of("somebody's")
+		f.Must(instance.Provision)
+		f.Must(instance.Unprovision)
+		left("somebody's")
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		f.Must(instance.Provision)
+		f.Must(instance.Stop)
+		if err := os.Rename(file, file+".kept"); err != nil {
+			t.Fatal(err)
+		}
+		of("another's") // in the place of the one that was made
+		f.Must(instance.Unprovision)
+		left("another's")
+	})
 	t.Run("a device is told by its file, and by no other of the same name", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()

@@ -198,7 +198,10 @@ func find(addr netip.Addr, dev string) (here *link.Address, elsewhere []link.Add
 func (h *host) bits(addr netip.Addr, dev string) (int, error) {
 	if h.netmask != "" {
 		bits, err := parseNetmask(h.netmask)
-		if err == nil && bits > addr.BitLen() {
+		switch {
+		case err == nil && bits == 0:
+			err = fmt.Errorf("netmask %s would make every address of the world one of the link of %s: set it to that of the network, as 24", h.netmask, dev)
+		case err == nil && bits > addr.BitLen():
 			err = fmt.Errorf("netmask %s is too long for %s", h.netmask, addr)
 		}
 		return bits, err
@@ -257,6 +260,9 @@ func (h *host) prepare(ctx context.Context) (added, link.Interface, error) {
 	}
 	if note != "" {
 		h.env.Warnf("%s", note)
+	}
+	if addr.IsUnspecified() || addr.IsMulticast() {
+		return added{}, link.Interface{}, fmt.Errorf("%s is no address of a host: set name", addr)
 	}
 	i, err := link.Find(h.interfaceName())
 	if err != nil {

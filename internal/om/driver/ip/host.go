@@ -124,7 +124,9 @@ func (h *host) Status(ctx context.Context) resource.State {
 	}
 	addr, note, err := h.known(ctx)
 	if err != nil {
-		s.Status = cluster.Warn // it may be here
+		if had, unread := h.recorded(); had != nil || unread != nil {
+			s.Status = cluster.Warn // it may be here
+		} // else no start ever added it, and a stop has nothing to remove
 		remark("error", "%s", err)
 		return s
 	}

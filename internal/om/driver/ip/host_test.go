@@ -75,7 +75,7 @@ func TestTheStatusOfAnAddressChangesNothingAndSaysWhatIsMissing(t *testing.T) {
 	}{
 		"name = 192.0.2.1\ndev = nosuch0":       {cluster.Down, "this host has no network interface nosuch0"},
 		"name = 192.0.2.1\ndev = lo":            {cluster.Down, ""},
-		"name = no-such-host.invalid\ndev = lo": {cluster.Warn, "look up the address"},
+		"name = no-such-host.invalid\ndev = lo": {cluster.Down, "look up the address"},
 		"name = 127.0.0.1\ndev = nosuch0":       {cluster.Down, "127.0.0.1 is on lo: the resource wants it on nosuch0"},
 	} {
 		t.Run(config, func(t *testing.T) {
@@ -91,5 +91,17 @@ func TestTheStatusOfAnAddressChangesNothingAndSaysWhatIsMissing(t *testing.T) {
 				t.Errorf("log %v, want %q", s.Log, want.log)
 			}
 		})
+	}
+}
+
+// An instance that cannot be stopped cannot be switched, and its node not be drained.
+func TestAnAddressThatNeverWasKnownCanBeStopped(t *testing.T) {
+	t.Parallel()
+	f := drivertest.New(t, drivertest.Case{Spec: ip.Host, Config: "name = no-such-host.invalid\ndev = lo"}, nil)
+	if err := f.Do(instance.Start); err == nil {
+		t.Fatal("it is started")
+	}
+	if err := f.Do(instance.Stop); err != nil {
+		t.Errorf("stop: %v", err)
 	}
 }

@@ -29,17 +29,35 @@ const (
 // Find lists the devices that are backed by a file, as "/dev/loop3". A file that does
 // not exist backs none: one that was removed is not the one of its name.
 func Find(file string) ([]string, error) {
-	info, err := os.Stat(file)
+	its, err := Of(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	return FindBacked(its)
+}
+
+// Backing is a file as the kernel knows it, whatever its name is by now.
+type Backing struct{ Device, Inode uint64 }
+
+// Of tells which file has a name.
+func Of(file string) (Backing, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return Backing{}, err
+	}
 	its, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return nil, fmt.Errorf("%s: its number is not known", file)
+		return Backing{}, fmt.Errorf("%s: its number is not known", file)
 	}
+	return Backing{Device: its.Dev, Inode: its.Ino}, nil
+}
+
+// FindBacked lists the devices that are backed by a file, even one that was removed or
+// has another name by now.
+func FindBacked(its Backing) ([]string, error) {
 	names, err := bound()
 	if err != nil {
 		return nil, err
@@ -77,7 +95,7 @@ func number(name string) int {
 }
 
 // backs tells whether a device is backed by a file.
-func backs(name string, file *syscall.Stat_t) (bool, error) {
+func backs(name string, file Backing) (bool, error) {
 	device, err := os.OpenFile("/dev/"+name, os.O_RDONLY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENXIO) {
 		return false, nil // gone meanwhile
@@ -97,7 +115,7 @@ func backs(name string, file *syscall.Stat_t) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look whether /dev/%s is backed by the file: %w", name, err)
 	}
-	return info.Device == file.Dev && info.Inode == file.Ino, nil
+	return Backing{Device: info.Device, Inode: info.Inode} == file, nil
 }
 
 // Attach makes a device of a file, and returns its name.
@@ -151,6 +169,15 @@ const patience = 5 * time.Second
 // Detach unbinds a device that is backed by a file. The device goes when the last who
 // uses it closes it: one that is still there after a while is in use, which is an error.
 func Detach(ctx context.Context, device, file string) error {
+	its, err := Of(file)
+	if err != nil {
+		return err
+	}
+	return DetachBacked(ctx, device, its)
+}
+
+// DetachBacked is [Detach] for a file that may have been removed.
+func DetachBacked(ctx context.Context, device string, its Backing) error {
 	d, err := os.OpenFile(device, os.O_RDONLY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENXIO) {
 		return nil
@@ -168,7 +195,7 @@ func Detach(ctx context.Context, device, file string) error {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = retry.Until(limited, retry.Policy{Interval: 5 * time.Millisecond, Max: 200 * time.Millisecond}, func(context.Context) (bool, error) {
-		left, err := Find(file)
+		left, err := FindBacked(its)
 		return !slices.Contains(left, device), err
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

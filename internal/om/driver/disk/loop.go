@@ -3,11 +3,13 @@ package disk
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -43,7 +45,76 @@ func (d *loopDisk) Keywords(k *keyword.Table) {
 }
 
 // Devices implements [resource.DeviceExposer].
-func (d *loopDisk) Devices() ([]string, error) { return loop.Find(d.file) }
+func (d *loopDisk) Devices() ([]string, error) {
+	devices, former, err := d.find()
+	return append(devices, former...), err
+}
+
+// find lists the devices of the file, and those that a start made of the former one of
+// its name: it was removed, renamed or replaced below them, and they may be in use.
+func (d *loopDisk) find() (devices, former []string, err error) {
+	devices, err = loop.Find(d.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	was, err := d.attached()
+	if err != nil || was == nil {
+		return devices, nil, err
+	}
+	former, err = loop.FindBacked(*was)
+	former = slices.DeleteFunc(former, func(device string) bool { return slices.Contains(devices, device) })
+	return devices, former, err
+}
+
+func (d *loopDisk) attachedFile() string { return filepath.Join(d.env.StateDir, "attached.json") }
+
+// attachment is which file a start made a device of. It holds until the stop, or the
+// end of the boot.
+type attachment struct {
+	loop.Backing
+
+	Boot string
+}
+
+// boot is the id of the boot of the node: the numbers of files mean nothing in another.
+func boot() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id))
+}
+
+func (d *loopDisk) recordAttached() error {
+	its, err := loop.Of(d.file)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(attachment{Backing: its, Boot: boot()})
+	if err != nil {
+		return err
+	}
+	return d.keep(d.attachedFile(), text)
+}
+
+func (d *loopDisk) attached() (*loop.Backing, error) {
+	text, err := os.ReadFile(d.attachedFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil //nolint:nilnil // nothing is
+	}
+	if err != nil {
+		return nil, err
+	}
+	var a attachment
+	if err := json.Unmarshal(text, &a); err != nil || a.Boot != boot() {
+		return nil, nil //nolint:nilnil,nilerr // it tells nothing of this boot
+	}
+	return &a.Backing, nil
+}
+
+func (d *loopDisk) keep(name string, text []byte) error {
+	if err := os.MkdirAll(d.env.StateDir, 0o700); err != nil {
+		return err
+	}
+	return renameio.WriteFile(name, text, 0o600, renameio.WithStaticPermissions(0o600))
+}
 
 // Status implements [resource.Driver].
 func (d *loopDisk) Status(context.Context) resource.State {
@@ -51,11 +122,15 @@ func (d *loopDisk) Status(context.Context) resource.State {
 	remark := func(level, message string) {
 		s.Log = append(s.Log, cluster.ResourceLogEntry{Level: level, Message: message})
 	}
-	devices, err := loop.Find(d.file)
+	devices, former, err := d.find()
 	switch {
 	case err != nil:
 		s.Status = cluster.Warn
 		remark("error", err.Error())
+	case len(former) > 0:
+		s.Status = cluster.Up
+		remark("error", strings.Join(former, ", ")+" is made of a file that is "+d.file+" no more: it was removed, renamed or replaced: what is written now is not in it")
+		devices = append(devices, former...)
 	case len(devices) > 1:
 		s.Status = cluster.Up
 		remark("warn", strings.Join(devices, ", ")+" are all made of the file: what is written by one is not seen by the others")
@@ -84,6 +159,9 @@ func (d *loopDisk) Start(context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := d.recordAttached(); err != nil {
+		return err
+	}
 	device, err := loop.Attach(d.file)
 	if err != nil {
 		return err
@@ -107,7 +185,7 @@ func (d *loopDisk) isRegular(info iofs.FileInfo) error {
 
 // Stop implements [resource.Stopper].
 func (d *loopDisk) Stop(ctx context.Context) error {
-	devices, err := loop.Find(d.file)
+	devices, former, err := d.find()
 	if err != nil {
 		return err
 	}
@@ -116,6 +194,19 @@ func (d *loopDisk) Stop(ctx context.Context) error {
 		if err := loop.Detach(ctx, device, d.file); err != nil {
 			return err
 		}
+	}
+	for _, device := range former {
+		was, err := d.attached()
+		if err != nil || was == nil {
+			return err
+		}
+		d.env.Infof("detach %s from the file that was %s", device, d.file)
+		if err := loop.DetachBacked(ctx, device, *was); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(d.attachedFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }
@@ -205,13 +296,10 @@ func (d *loopDisk) madeFile() string { return filepath.Join(d.env.StateDir, "mad
 // record keeps which file a provision made: an unprovision removes that one alone.
 func (d *loopDisk) record() error {
 	text, err := identity(d.file)
-	if err == nil {
-		err = os.MkdirAll(d.env.StateDir, 0o700)
-	}
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(d.madeFile(), []byte(text), 0o600, renameio.WithStaticPermissions(0o600))
+	return d.keep(d.madeFile(), []byte(text))
 }
 
 // made tells whether the file is the one that a provision made.

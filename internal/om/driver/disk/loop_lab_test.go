@@ -3,6 +3,7 @@
 package disk_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,33 @@ func TestLoop(t *testing.T) {
 		}
 		if found, err := loop.Find(kept); err != nil || len(found) > 0 {
 			t.Errorf("detached: found %v, %v", found, err)
+		}
+	})
+	t.Run("a device whose file was removed is seen, and taken away by the stop", func(t *testing.T) {
+		t.Parallel()
+		f := drivertest.New(t, c, nil)
+		file := filepath.Join(f.Dir, "disk.img")
+		f.Must(instance.Provision)
+		its, err := loop.Of(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			left, _ := loop.FindBacked(its)
+			for _, device := range left {
+				t.Errorf("%s is left", device)
+				_ = loop.DetachBacked(context.Background(), device, its)
+			}
+		})
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if s := f.Resource(); s.Status != cluster.Up || len(s.Log) == 0 || !strings.Contains(s.Log[0].Message, "removed") {
+			t.Errorf("status %s %v", s.Status, s.Log)
+		}
+		f.Must(instance.Stop)
+		if s := f.Resource(); s.Status != cluster.Down {
+			t.Errorf("status %s %v", s.Status, s.Log)
 		}
 	})
 	t.Run("a device in use is not taken away, and the stop says so", func(t *testing.T) {

@@ -46,6 +46,7 @@ import (
 	"github.com/holdfast-ops/holdfast/internal/om/renewal"
 	"github.com/holdfast-ops/holdfast/internal/om/renewal/stored"
 	"github.com/holdfast-ops/holdfast/internal/om/store"
+	"github.com/holdfast-ops/holdfast/internal/retry"
 )
 
 // defaultLimit is how long a join or a leave may last, unless told.
@@ -298,6 +299,12 @@ func (m *Manager) Dismiss(ctx context.Context, in api.Member) error {
 	case !slices.Contains(m.o.State.View().Config.Nodes, in.Node):
 		m.o.Bus.Publish(event.LeaveIgnored{CandidateNode: in.Node})
 		return nil
+	case in.Reason != "": // it never was at work here
+	default:
+		if err := m.atRest(ctx, in.Node); err != nil {
+			m.o.Bus.Publish(event.LeaveError{CandidateNode: in.Node, Reason: err.Error()})
+			return err
+		}
 	}
 	if err := m.setMember(ctx, config.OpRemove, in.Node); err != nil {
 		m.o.Log.Error("remove a node from the cluster", slog.String("peer", in.Node), slog.Any("err", err))
@@ -306,6 +313,47 @@ func (m *Manager) Dismiss(ctx context.Context, in api.Member) error {
 	}
 	m.o.Log.Info("a node is removed from the cluster", slog.String("peer", in.Node))
 	m.o.Bus.Publish(event.LeaveSuccess{RemovedNode: in.Node})
+	return nil
+}
+
+// restLag is how long a node that was just drained may be seen at work.
+const restLag = 2 * time.Second
+
+// atRest refuses a node that is heard and not drained: it would go on with the nodes
+// it knows, take those that forget it for lost, and start what they run.
+func (m *Manager) atRest(ctx context.Context, node string) error {
+	var refused error
+	look := func(context.Context) (bool, error) {
+		v := m.o.State.View()
+		refused = nil
+		if heard(v, node) {
+			refused = undrained(v, node)
+		}
+		return refused == nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, restLag)
+	defer cancel()
+	if err := retry.Until(ctx, retry.Policy{Interval: 50 * time.Millisecond}, look); err != nil && refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// undrained says what keeps a peer from being drained, as it is seen from here.
+func undrained(v *cluster.View, node string) error {
+	const hint = "drain it first, with om node drain --wait, or use om cluster evict"
+	if v.Nodes[node].Status.FrozenAt.IsZero() {
+		return problem(http.StatusConflict, "node %s is not frozen: %s", node, hint)
+	}
+	for p, o := range v.Objects {
+		i, there := o.Instances[node]
+		if !there || p.Kind != object.KindSvc && p.Kind != object.KindVol {
+			continue
+		}
+		if state := busy(i); state != "" {
+			return problem(http.StatusConflict, "node %s is not drained: %s is %s: %s", node, p, state, hint)
+		}
+	}
 	return nil
 }
 

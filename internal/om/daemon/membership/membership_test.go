@@ -426,6 +426,28 @@ func TestANodeLeaves(t *testing.T) {
 	two.refusal(two.manager.Leave(t.Context(), api.LeaveOrder{Drain: true}), http.StatusConflict, "alone in its cluster")
 }
 
+// A node at work that its peers forget would start what they run.
+func TestANodeAtWorkIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	one, _ := newCluster(t)
+	one.alive = []string{"node2"}
+
+	one.refusal(one.manager.Dismiss(t.Context(), api.Member{Node: "node2"}), http.StatusConflict, "node2 is not frozen", "drain it first")
+	if one.nodes() != "node1 node2" {
+		t.Errorf("the nodes are %s", one.nodes())
+	}
+
+	one.frozenPeers = true
+	up := cluster.Instance{Monitor: &cluster.InstanceMonitor{State: "idle"}, Status: &cluster.InstanceStatus{Avail: cluster.Up}}
+	one.objects[path(t, "web")] = &cluster.Object{Instances: map[string]cluster.Instance{"node2": up}}
+	one.refusal(one.manager.Dismiss(t.Context(), api.Member{Node: "node2"}), http.StatusConflict, "node2 is not drained: web is up")
+
+	clear(one.objects)
+	if err := one.manager.Dismiss(t.Context(), api.Member{Node: "node2"}); err != nil || one.nodes() != "node1" {
+		t.Errorf("a drained node: %v, the nodes are %s", err, one.nodes())
+	}
+}
+
 // Who asks for what is done already is told so, and nothing changes.
 func TestWhatIsDoneAlreadyIsIgnored(t *testing.T) {
 	t.Parallel()

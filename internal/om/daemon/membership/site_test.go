@@ -49,6 +49,9 @@ type site struct {
 	server   *httptest.Server
 	where    map[string]string // of the peers
 	alive    []string          // peers that are heard
+
+	frozenPeers bool
+
 	objects  map[object.Path]*cluster.Object
 	running  []string
 	state    string // of the monitor of the node
@@ -179,7 +182,11 @@ func (s *site) View() *cluster.View {
 		Nodes: map[string]*cluster.Node{s.name: {Status: cluster.NodeStatus{Compat: 1}, Monitor: cluster.NodeMonitor{State: s.state}}},
 	}
 	for _, name := range s.alive {
-		v.Nodes[name] = &cluster.Node{Status: cluster.NodeStatus{Compat: 1}, Monitor: cluster.NodeMonitor{State: "idle"}}
+		n := &cluster.Node{Status: cluster.NodeStatus{Compat: 1}, Monitor: cluster.NodeMonitor{State: "idle"}}
+		if s.frozenPeers {
+			n.Status.FrozenAt = time.Unix(1, 0)
+		}
+		v.Nodes[name] = n
 	}
 	return v
 }

@@ -114,6 +114,9 @@ func (b *beats) Run(ctx context.Context, c *verb.Call) error {
 			}
 		}
 	}
+	if len(rows) == 0 && (b.name != "" || b.nodes != "" || b.peer != "") {
+		return errors.New("no heartbeat is told of by that name, node and peer: om daemon hb status lists them all; a node that is not heard tells of none")
+	}
 	slices.SortFunc(rows, func(x, y beatRow) int {
 		return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Peer, y.Peer))
 	})

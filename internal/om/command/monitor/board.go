@@ -25,26 +25,25 @@ type Board struct {
 // Rows draws the picture: one column for each node, after a bar.
 func (b Board) Rows() []grid.Row {
 	nodes := b.nodes()
-	parts := []struct {
+	var parts [][]grid.Row
+	for _, part := range []struct {
 		name string
 		rows func(nodes []string) []grid.Row
-	}{{"threads", b.threads}, {"arbitrators", b.arbitrators}, {"nodes", b.nodeRows}}
-	var rows []grid.Row
-	add := func(part []grid.Row) {
-		if len(rows) > 0 && len(part) > 0 {
-			rows = append(rows, grid.Row{})
-		}
-		rows = append(rows, part...)
-	}
-	for _, part := range parts {
-		if b.shows(part.name) {
-			add(part.rows(nodes))
+	}{{"threads", b.threads}, {"arbitrators", b.arbitrators}, {"nodes", b.nodeRows}} {
+		if rows := part.rows(nodes); b.shows(part.name) && len(rows) > 0 {
+			parts = append(parts, append(rows, grid.Row{}))
 		}
 	}
+	// A screen too low for all loses what is above first: the objects matter most.
+	const fewest = 3 // a heading, an object, and what the others are
+	for b.Height > 0 && len(parts) > 0 && len(slices.Concat(parts...))+fewest > b.Height && b.shows("objects") {
+		parts = parts[1:]
+	}
+	rows := slices.Concat(parts...)
 	if b.shows("objects") {
-		add(b.objects(nodes, b.Height-len(rows)))
+		return append(rows, b.objects(nodes, b.Height-len(rows))...)
 	}
-	return rows
+	return rows[:max(len(rows)-1, 0)]
 }
 
 func (b Board) shows(section string) bool {
@@ -206,7 +205,7 @@ func (b Board) objects(nodes []string, room int) []grid.Row {
 	for _, p := range slices.Sorted(maps.Keys(b.Status.Cluster.Object)) {
 		rows = append(rows, b.object(p, nodes)...)
 	}
-	const above = 2 // an empty row, and the heading
+	const above = 1 // the heading
 	if b.Height > 0 && len(rows) > room-above {
 		rows = fit(b.Status.Cluster.Object, room-above, func(p string) []grid.Row { return b.object(p, nodes) })
 	}

@@ -41,7 +41,7 @@ func thousand() monitor.Board {
 
 func TestAThousandObjectsFitOnOneScreenTheUrgentOnesFirst(t *testing.T) {
 	t.Parallel()
-	for _, height := range []int{20, 24, 50, 200} {
+	for _, height := range []int{3, 8, 12, 20, 24, 50, 200} {
 		b := thousand()
 		b.Height = height
 		rows := b.Rows()

@@ -249,7 +249,7 @@ func change(id, path string) string {
 	case "affinity":
 		return fmt.Sprintf("a move of what is named, or om %s start --force", path)
 	case "fence":
-		return "a fencing that works (om node logs says what failed), or om node stonith --override once the node is known to be off"
+		return "a fencing that works (om node logs says what failed), or om node stonith --node <node> --confirmed once the node is known to be off"
 	case "no-candidate":
 		return fmt.Sprintf("om %s explain says of each node why it cannot run it", path)
 	case "peer-up":

@@ -147,3 +147,16 @@ func (f Fences) Told() map[string]cluster.FenceStatus {
 	}
 	return told
 }
+
+// FencesTold is what a node told of its fences, see [Fences.Told].
+func FencesTold(told map[string]cluster.FenceStatus) map[string]FenceState {
+	states := map[string]FenceState{}
+	for node, x := range told {
+		for s := FenceDue; s <= FenceOverridden; s++ {
+			if x.State == s.String() {
+				states[node] = s
+			}
+		}
+	}
+	return states
+}

@@ -94,6 +94,9 @@ func Explanations(s api.ClusterState, p object.Path, now time.Time) []orchestrat
 			f.NoQuorum = !n.Status.Quorum.Held
 			f.Votes = orchestrate.Tally{Have: n.Status.Quorum.Votes, Total: n.Status.Quorum.Total}
 		}
+		if i.Config.Stonith && i.Config.Topology != cluster.TopologyFlex {
+			f.Fence = orchestrate.FencesTold(s.Node[name].Status.Fences)
+		}
 		w := orchestrate.Observe(view, name, p, f)
 		if i.Monitor != nil {
 			w.Parents, w.Children = i.Monitor.Parents, i.Monitor.Children

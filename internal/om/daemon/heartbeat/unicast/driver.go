@@ -58,7 +58,7 @@ type driver struct {
 
 	mu       sync.Mutex
 	incoming map[string]int           // connections from each peer, as far as they say
-	wake     map[string]chan struct{} // one of them closed
+	wake     map[string]chan struct{} // one of them opened or closed
 }
 
 // Run implements [daemon.Driver].
@@ -110,7 +110,9 @@ func (d *driver) accept(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// entered counts a connection of a peer; what it returns counts it no more.
+// entered counts a connection of a peer; what it returns counts it no more. A peer that
+// comes back is called back at once: it hears nobody before that, and one whose daemon
+// was killed decides soon whether it is alone.
 func (d *driver) entered(peer string) (left func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,15 +120,19 @@ func (d *driver) entered(peer string) (left func()) {
 	if wake == nil {
 		return func() {}
 	}
-	d.incoming[peer]++
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.incoming[peer]--
+	look := func() {
 		select {
 		case wake <- struct{}{}:
 		default: // it is about to look
 		}
+	}
+	d.incoming[peer]++
+	look()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.incoming[peer]--
+		look()
 	}
 }
 

@@ -229,3 +229,58 @@ func TestAnAbortEndsTheOrchestrationOnEveryDaemon(t *testing.T) {
 		}
 	})
 }
+
+// remove asks n1 to delete a, and returns how that ended on every node.
+func (x *wire) remove(t *testing.T) map[string]monitor.Orchestration {
+	t.Helper()
+	id, err := x.benches["n1"].Orchestrate(t.Context(), svc("a"), monitor.Goal{Expect: orchestrate.Deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := map[string]monitor.Orchestration{}
+	for _, name := range x.names {
+		x.benches[name].Orchestration(id) //nolint:errcheck // waits until it is known there
+		if ends[name], err = x.benches[name].Wait(t.Context(), id); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	return ends
+}
+
+func TestADeletionEndsWithItsLastInstance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := newWire(t, []string{"n1", "n2", "n3"}, []string{"n1", "n2", "n3"}, "no")
+		pass(time.Second) // virtual
+		x.benches["n2"].world.actFor(5 * time.Second)
+		began := time.Now()
+		for name, end := range x.remove(t) {
+			if end.State != orchestrate.Succeeded {
+				t.Errorf("%s: %+v", name, end)
+			}
+		}
+		if took := time.Since(began); took < 5*time.Second {
+			t.Errorf("the deletion took %s, that of n2 alone takes 5s", took)
+		}
+		for _, name := range x.names {
+			if o := x.benches[name].state.View().Objects[svc("a")]; o != nil {
+				t.Errorf("%s still knows of %+v", name, o)
+			}
+		}
+	})
+}
+
+func TestADeletionThatFailsOnANodeHasFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := newWire(t, []string{"n1", "n2", "n3"}, []string{"n1", "n2", "n3"}, "no")
+		pass(time.Second) // virtual
+		x.benches["n2"].world.actFor(5 * time.Second)
+		x.benches["n2"].world.fail("delete", true)
+		for name, end := range x.remove(t) {
+			if end.State != orchestrate.Failed || end.Reason == "" {
+				t.Errorf("%s: %+v", name, end)
+			}
+		}
+	})
+}

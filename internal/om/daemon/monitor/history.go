@@ -135,6 +135,14 @@ func (h *history) end(id, how, why string, at time.Time) {
 	h.prune(at)
 }
 
+// over reports whether an orchestration has ended.
+func (h *history) over(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.all[id]
+	return e != nil && e.State != Running
+}
+
 func (h *history) prune(at time.Time) {
 	var ended []*entry
 	for id, e := range h.all {

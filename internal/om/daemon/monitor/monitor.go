@@ -115,12 +115,13 @@ type Monitor struct {
 	}
 
 	// What follows belongs to the goroutine of Run.
-	spawn     func(func(context.Context)) // runs beside, until Run ends
-	instances map[object.Path]*watched
-	related   map[object.Path]map[object.Path]bool // who decides by the state of whom
-	dirty     map[object.Path]bool
-	timers    timers
-	events    *bus.Latest
+	spawn      func(func(context.Context)) // runs beside, until Run ends
+	instances  map[object.Path]*watched
+	related    map[object.Path]map[object.Path]bool // who decides by the state of whom
+	dirty      map[object.Path]bool
+	departures map[string]*departure // by the id of the orchestration
+	timers     timers
+	events     *bus.Latest
 }
 
 // watched is what the shell keeps of an instance from one decision to the next.
@@ -144,7 +145,7 @@ type watched struct {
 func New(o Options) *Monitor {
 	m := &Monitor{
 		o: o, self: o.State.Node(), ended: make(chan struct{}), history: newHistory(o),
-		instances: map[object.Path]*watched{}, related: map[object.Path]map[object.Path]bool{}, dirty: map[object.Path]bool{},
+		instances: map[object.Path]*watched{}, related: map[object.Path]map[object.Path]bool{}, dirty: map[object.Path]bool{}, departures: map[string]*departure{},
 	}
 	m.mail.c = make(chan struct{}, 1)
 	m.events = o.Bus.Latest("monitor", m.interest)
@@ -235,6 +236,7 @@ func (m *Monitor) settle() {
 		for _, e := range m.events.Take() {
 			m.take(e)
 		}
+		m.depart()
 		if len(m.dirty) == 0 {
 			return
 		}

@@ -262,6 +262,12 @@ func (m *Monitor) begin(p object.Path, goal, id string, at time.Time) {
 
 // end announces how the orchestration of the monitor v has ended.
 func (m *Monitor) end(w *watched, v cluster.InstanceMonitor, how, why string) {
+	if !m.departs(w, v, how) {
+		m.tellEnd(w, v, how, why)
+	}
+}
+
+func (m *Monitor) tellEnd(w *watched, v cluster.InstanceMonitor, how, why string) {
 	m.o.Log.Info("orchestration ended", slog.String("object", w.path.String()),
 		slog.String("oid", v.OrchestrationID), slog.String("reason", strings.Trim(v.GlobalExpect+" "+how+": "+why, ": ")))
 	m.o.Bus.Publish(event.ObjectOrchestrationEnd{

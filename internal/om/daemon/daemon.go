@@ -136,6 +136,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		FreezeInstance: func(p object.Path) error { return engine.SetFrozen(p, true) },
 		Voter:          &arbitrator.Prober{Password: passwords(data)}, Stonith: configs.Stonith, Runner: o.Host.Runner,
 		Forget:  func(node string) { heartbeats.Forget(node) },
+		Pace:    func() time.Duration { return heartbeats.Pace() },
 		Changed: func() { objects.Reconsider() },
 	})
 	ending.nodes = nodes

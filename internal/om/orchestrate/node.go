@@ -65,6 +65,8 @@ type NodeWorld struct {
 	// HeardBefore are the peers a former daemon of this boot heard until it ended
 	// without a word.
 	HeardBefore []string
+	// Pace is within how long a peer that is well is heard.
+	Pace time.Duration
 	// FreezeAtBoot: the kernel was told so, and no daemon has done it since.
 	FreezeAtBoot bool
 	// Instances are the local ones whose freeze may have to follow that of a peer.

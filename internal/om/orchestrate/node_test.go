@@ -180,8 +180,11 @@ func TestANodeCountsVotes(t *testing.T) {
 		},
 		"the peers of a former daemon, soon after its end": {nodeWorld(inState("rejoin"), unheardBoth), false, "", false, false},
 		"the peers of a former daemon, later":              {nodeWorld(inState("rejoin"), unheardBoth, startedAgo(11)), false, "", true, false},
-		"the peers nobody has ever heard":                  {nodeWorld(inState("rejoin"), unheardBoth, startedAgo(11), func(w *orchestrate.NodeWorld) { w.HeardBefore = nil }), false, "", false, false},
-		"arbitrators are asked":                            {nodeWorld(alone, arbitrators(plain)), false, "", false, true},
+		"the peers of a former daemon, who beat now and then": {
+			nodeWorld(inState("rejoin"), unheardBoth, startedAgo(11), func(w *orchestrate.NodeWorld) { w.Pace = 10 * time.Second }), false, "", false, false,
+		},
+		"the peers nobody has ever heard": {nodeWorld(inState("rejoin"), unheardBoth, startedAgo(11), func(w *orchestrate.NodeWorld) { w.HeardBefore = nil }), false, "", false, false},
+		"arbitrators are asked":           {nodeWorld(alone, arbitrators(plain)), false, "", false, true},
 		"two votes of an arbitrator are enough for one of three": {
 			nodeWorld(alone, arbitrators(orchestrate.Arbitrator{Name: "a", Weight: 2}), answered(true)), true, "", false, false,
 		},

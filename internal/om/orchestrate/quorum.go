@@ -283,9 +283,9 @@ func (d *nodeDecider) heard() []string {
 // lost are the nodes that were heard, and fell silent without a word, sorted. Those
 // a former daemon of this boot heard are, when they are not heard soon after the
 // start: what runs here runs since that daemon, and they take it over at the end of
-// a ready period.
+// a ready period. Where peers only beat now and then, they notice later as well.
 func (d *nodeDecider) lost() []string {
-	soon := d.StartedAt.Add(3 * d.Config.ReadyPeriod / 5)
+	soon := d.StartedAt.Add(max(3*d.Config.ReadyPeriod/5, 3*d.Pace/2))
 	var names []string
 	for _, name := range d.HeardBefore {
 		switch p, member := d.Peers[name]; {

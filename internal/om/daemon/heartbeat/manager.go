@@ -325,6 +325,24 @@ func (m *Manager) Names() []string {
 	return names
 }
 
+// Pace is within how long a peer that is well is heard: at once where a connection is
+// made, else by the shortest interval.
+func (m *Manager) Pace() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	pace := time.Duration(-1)
+	for _, s := range m.streams {
+		every := s.setup.Interval
+		if s.setup.Type == "unicast" {
+			every = 0
+		}
+		if pace < 0 || every < pace {
+			pace = every
+		}
+	}
+	return max(pace, 0)
+}
+
 // Setup returns a heartbeat as it is configured.
 func (m *Manager) Setup(name string) (Setup, error) {
 	m.mu.Lock()

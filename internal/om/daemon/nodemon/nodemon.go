@@ -61,6 +61,8 @@ type Options struct {
 	Runner  host.Runner
 	// Forget forgets what a peer told that ended on purpose; nil: nothing is kept.
 	Forget func(node string)
+	// Pace is within how long a peer that is well is heard; nil: at once.
+	Pace func() time.Duration
 	// Changed is called when the quorum or the fences are others than before.
 	Changed func()
 
@@ -225,6 +227,9 @@ func (m *Monitor) world(view *cluster.View) orchestrate.NodeWorld {
 	w.Ready, w.Awake = true, time.Since(m.started)
 	w.StartedAt, w.LeftAt, w.FreezeAtBoot, w.HeardBefore = m.started.Round(0), m.leftAt, m.freeze, m.before
 	w.Ballot, w.Job, w.Memory = m.ballot, m.job, m.memory
+	if m.o.Pace != nil {
+		w.Pace = m.o.Pace()
+	}
 	if m.o.Voter == nil {
 		w.Arbitrators = nil
 	}

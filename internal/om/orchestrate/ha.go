@@ -202,6 +202,8 @@ func (d *decider) peersForbid(no func(id, format string, a ...any) bool) bool {
 	for _, name := range d.peers() {
 		n := d.Nodes[name]
 		switch {
+		case n.Untold:
+			return no("peer-unknown", "node %s beats, and has not told its state yet", name)
 		case !n.heard(): // no daemon there
 		case n.Monitor == nil || n.Status == nil:
 			return no("peer-unknown", "node %s has not told the state of its instance", name)

@@ -426,6 +426,26 @@ func blocksUntilOff(rt *rapid.T, end func(f orchestrate.Fences, node, failure st
 	return nil
 }
 
+// A frame that was on its way when a node stood still comes later: the node is not
+// back, and what it ran may run.
+func TestALateBeatDoesNotLiftAFence(t *testing.T) {
+	t.Parallel()
+	web := object.Path{Kind: object.KindSvc, Name: "web"}
+	view := &cluster.View{
+		Config: cluster.Config{Nodes: []string{"n1", "n2"}}, Nodes: map[string]*cluster.Node{"n1": {}, "n2": {}},
+		Peers: map[string]cluster.Peer{"n2": {Heard: true, Lost: map[object.Path]bool{web: true}}},
+	}
+	f := orchestrate.FencesOf(nil, view, "n1", nodeNow)
+	view.Peers["n2"] = cluster.Peer{Beating: true, Heard: true}
+	if f = orchestrate.FencesOf(f, view, "n1", nodeNow); f.Of(web, false)["n2"] != orchestrate.FenceDue {
+		t.Errorf("a late beat: %+v", f)
+	}
+	view.Peers["n2"] = cluster.Peer{Beating: true, Heard: true, Synced: true}
+	if f = orchestrate.FencesOf(f, view, "n1", nodeNow); len(f) > 0 {
+		t.Errorf("it is back: %+v", f)
+	}
+}
+
 func TestFencesFollowTheView(t *testing.T) {
 	t.Parallel()
 	web := object.Path{Kind: object.KindSvc, Name: "web"}
@@ -435,7 +455,7 @@ func TestFencesFollowTheView(t *testing.T) {
 		state string // of its monitor
 		want  orchestrate.FenceState
 	}{
-		"a node that is heard":                     {cluster.Peer{Beating: true, Heard: true}, "idle", orchestrate.FenceNone},
+		"a node that is heard":                     {cluster.Peer{Beating: true, Heard: true, Synced: true}, "idle", orchestrate.FenceNone},
 		"a node that is lost with the instance":    {cluster.Peer{Heard: true, Lost: up}, "", orchestrate.FenceDue},
 		"a node that is silent, not forgotten yet": {cluster.Peer{Heard: true}, "idle", orchestrate.FenceNone},
 		"a node that is lost without it":           {cluster.Peer{Heard: true}, "", orchestrate.FenceNone},

@@ -37,6 +37,7 @@ func TestWhatThePeersDoKeepsFromStarting(t *testing.T) {
 		{"starting", func(n *orchestrate.Node) { n.Monitor.State = orchestrate.StateStarting }, "peer-acting"},
 		{"ready", func(n *orchestrate.Node) { n.Monitor.State = orchestrate.StateReady }, "peer-ready"},
 		{"up", func(n *orchestrate.Node) { n.Status.Avail = cluster.Up }, "object-up"},
+		{"beating, and has told nothing yet", func(n *orchestrate.Node) { n.State, n.Status, n.Monitor, n.Untold = "", nil, nil, true }, "peer-unknown"},
 		{"silent", func(n *orchestrate.Node) { n.Status, n.Monitor = nil, nil }, "peer-unknown"},
 		{"dead", func(n *orchestrate.Node) { *n = orchestrate.Node{} }, "ready"},
 	} {

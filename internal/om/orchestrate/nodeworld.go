@@ -81,6 +81,10 @@ func FencesOf(f Fences, view *cluster.View, self string, now time.Time) Fences {
 		switch {
 		case name == self:
 		case p.Beating && p.Deaf: // it is not forgotten yet: what it runs is not known to be lost
+		case p.Beating && !p.Synced: // a late beat, of a node that stands still for all we know
+			if !p.Heard {
+				f = f.Lost(name, nil, true, now)
+			}
 		case p.Beating:
 			f = f.Back(name)
 		case !p.Heard:

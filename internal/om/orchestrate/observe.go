@@ -83,6 +83,7 @@ func node(view *cluster.View, name string, i cluster.Instance) Node {
 	}
 	if p, ok := view.Peers[name]; ok {
 		n.Heard, n.Stale, n.Preserved = p.Heard, p.Heard && !p.Beating, !p.Beating && p.Left
+		n.Untold = p.Beating && !p.Synced
 	}
 	return n
 }

@@ -111,6 +111,8 @@ type Node struct {
 	// Heard: the node was heard since our start, at least once. Stale: it was, and
 	// is not any more. Both false: nothing is known of it.
 	Heard, Stale bool
+	// Untold: it beats, and has not told all of its state since it does.
+	Untold bool
 	// Overloaded: the node starts nothing by itself.
 	Overloaded bool
 	// HeardBy are the nodes that are heard here and that hear the node themselves.

@@ -79,7 +79,7 @@ func newWire(t *testing.T, names, having []string, orchestration string) *wire {
 	for _, from := range names {
 		for _, to := range names {
 			if from != to {
-				x.benches[to].state.SetPeer(from, cluster.Peer{Beating: true, Heard: true})
+				x.benches[to].state.SetPeer(from, cluster.Peer{Beating: true, Heard: true, Synced: true})
 			}
 		}
 		x.tell(from)

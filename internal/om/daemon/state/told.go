@@ -352,7 +352,7 @@ func (s *State) SetPeer(node string, p cluster.Peer) {
 	s.apply(func(c *change) {
 		was, known := c.view.Peers[node]
 		p.Lost = was.Lost
-		if p.Beating {
+		if p.Beating && p.Synced { // a late beat proves nothing about what it runs
 			p.Lost = nil
 		}
 		if c.view.Nodes[node] == nil || known && was.Same(p) {

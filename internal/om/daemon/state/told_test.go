@@ -126,7 +126,7 @@ func TestWhatAPeerSaysIsAnnounced(t *testing.T) {
 		t.Errorf("told again: %q", again)
 	}
 
-	s.SetPeer("n1", cluster.Peer{Beating: true, Heard: true})
+	s.SetPeer("n1", cluster.Peer{Beating: true, Heard: true, Synced: true})
 	s.SetPeer("n1", cluster.Peer{Heard: true})
 	s.Forget("n1")
 	want = []string{
@@ -139,7 +139,7 @@ func TestWhatAPeerSaysIsAnnounced(t *testing.T) {
 	if !s.View().Peers["n1"].Lost[svc("web")] || s.View().Nodes["n1"] == nil {
 		t.Errorf("%+v", s.View().Peers)
 	}
-	s.SetPeer("n1", cluster.Peer{Beating: true, Heard: true})
+	s.SetPeer("n1", cluster.Peer{Beating: true, Heard: true, Synced: true})
 	if s.View().Peers["n1"].Lost != nil {
 		t.Error("what runs on a node that is heard is no longer guessed")
 	}

@@ -254,7 +254,7 @@ func (m *Manager) join(ctx context.Context, o *order) error {
 		return err
 	}
 	m.o.step("fetched")
-	if err := m.o.Drain(ctx); err != nil {
+	if err := m.drain(ctx); err != nil {
 		return fmt.Errorf("drain the node: %w", err)
 	}
 	m.o.step("drained")
@@ -265,10 +265,22 @@ func (m *Manager) join(ctx context.Context, o *order) error {
 	return m.mark(o, stateReady)
 }
 
+// drain waits for a node that comes to its cluster to be at work there, and drains it.
+func (m *Manager) drain(ctx context.Context) error {
+	settled := func(context.Context) (bool, error) {
+		n := m.o.State.View().Nodes[m.self()]
+		return n == nil || n.Monitor.State != "init" && n.Monitor.State != "rejoin", nil
+	}
+	if err := retry.Until(ctx, retry.Policy{Interval: 20 * time.Millisecond, Max: 500 * time.Millisecond}, settled); err != nil {
+		return fmt.Errorf("wait for the node to have rejoined its cluster: %w", err)
+	}
+	return m.o.Drain(ctx)
+}
+
 // leave comes to a cluster of this node alone, which was prepared.
 func (m *Manager) leave(ctx context.Context, o *order) error {
 	if o.Drain && o.State == stateAccepted {
-		if err := m.o.Drain(ctx); err != nil {
+		if err := m.drain(ctx); err != nil {
 			return fmt.Errorf("drain the node: %w", err)
 		}
 	}

@@ -67,6 +67,11 @@ lab-machines: ## the agent on machines with a real systemd: loss of power, reboo
 	.ci/install test/om/machines/packages.txt
 	HOLDFAST_FORBID_SKIP=1 go test -count=1 -timeout 20m -tags lab_machines ./test/om/machines
 
+.PHONY: lab-vm
+lab-vm: ## the agent on virtual machines: loss of power, reboot, fencing, kernels that crash; needs root and Debian
+	.ci/install test/om/machines/vm/packages.txt
+	HOLDFAST_FORBID_SKIP=1 go test -v -count=1 -timeout 60m -tags lab_machines ./test/om/machines/vm
+
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn, FUZZTIME=10s each
 	@FUZZTIME=$(FUZZTIME) FUZZLIGHT=$(FUZZLIGHT) .ci/fuzz

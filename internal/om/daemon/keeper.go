@@ -29,6 +29,7 @@ type keeper struct {
 	bus     *bus.Bus
 	log     *slog.Logger
 	ready   func()
+	again   func() bool // the daemon ends to begin again, in the same process
 	began   time.Time
 }
 
@@ -46,7 +47,7 @@ func (k *keeper) run(ctx context.Context) error {
 	if k.ready != nil {
 		k.ready()
 	}
-	defer k.tell(systemd.SdNotifyStopping, "stopping")
+	defer k.leave()
 	return k.beat(ctx, c)
 }
 
@@ -97,8 +98,22 @@ func (k *keeper) beat(ctx context.Context, c *client.Client) error {
 	}
 }
 
+// leave says that the daemon ends. To the service manager, one that begins again has not:
+// it kills what says that it stops, and lives on.
+func (k *keeper) leave() {
+	if !k.again() {
+		k.tell(systemd.SdNotifyStopping, "stopping")
+		return
+	}
+	k.publish("stopping")
+}
+
 func (k *keeper) tell(notification, status string) {
 	k.notify(notification)
+	k.publish(status)
+}
+
+func (k *keeper) publish(status string) {
 	k.bus.Publish(event.DaemonStatusUpdated{Node: k.bus.Node(), Version: k.version, Status: status})
 }
 

@@ -17,7 +17,6 @@ func TestADaemonThatCannotWriteItsPidIsADaemon(t *testing.T) {
 	}
 
 	p, err := acquire(t.Context(), paths)
-
 	if err != nil {
 		t.Fatal(err)
 	}

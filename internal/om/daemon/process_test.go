@@ -156,15 +156,16 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 			told <- string(buffer[:n])
 		}
 	}()
-	hear := func(word string) {
+	hear := func(word string) (before string) {
 		limit := time.NewTimer(2 * time.Minute)
 		defer limit.Stop()
 		for {
 			select {
 			case got := <-told:
 				if strings.Contains(got, word) {
-					return
+					return before
 				}
+				before += got + "\n"
 			case <-limit.C:
 				t.Fatalf("%s is not told", word)
 			}
@@ -178,6 +179,12 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 	}
 	hear("WATCHDOG=1")
 	hear("WATCHDOG=1")
+	// It begins again in its process: a service manager kills what says that it stops
+	// and does not end.
+	do(t, d.Client, api.PostDaemonRestart, api.NodeName{})
+	if before := hear("READY=1"); strings.Contains(before, "STOPPING") {
+		t.Errorf("a restart is told as a stop: %s", before)
+	}
 	d.signal(t, syscall.SIGTERM)
 	hear("STOPPING=1")
 	if err := d.wait(t); err != nil {

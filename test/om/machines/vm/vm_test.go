@@ -206,10 +206,6 @@ func (r *rack) join() {
 		token := r.run(m, "om", "daemon", "auth", "--role", "join", "--duration", "1h")
 		r.must(r.Machine("v1").Write(ctx, "/root/"+m+".token", token))
 		r.run("v1", "om", "cluster", "enroll", "--node", m, "--token", "/root/"+m+".token", "--wait")
-		// The daemon that joins restarts in its process, and says STOPPING to systemd, which
-		// would kill it a minute later.
-		r.run(m, "om", "daemon", "stop")
-		r.run(m, "systemctl", "start", "opensvc-server")
 	}
 	r.step("one cluster")
 	r.must(r.Machine("v1").Write(ctx, "/root/web.conf", web))

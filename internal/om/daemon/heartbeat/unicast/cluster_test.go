@@ -562,11 +562,11 @@ func TestARotationEndsWhenEveryNodeHasTheSecret(t *testing.T) {
 // peers do not wait for their next try.
 func TestADaemonThatComesBackHearsItsPeersAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, away := range []time.Duration{17, 18, 19, 20, 21} { // wherever the next try is
+	for _, away := range []int{17, 18, 19, 20, 21} { // wherever the next try is
 		bubble(t, []string{"n1", "n2", "n3"}, func(t world) {
 			n1, n2, n3 := "n1", "n2", t.nodes["n3"]
 			n3.kill(t)
-			pass(away * time.Second)
+			pass(time.Duration(away) * time.Second)
 			n3.run(t)
 			took := within(t, time.Minute, "n3 hears the others", func() bool { return n3.hears(n1) && n3.hears(n2) })
 			if took > time.Second {

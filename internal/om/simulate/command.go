@@ -124,6 +124,9 @@ func (s *words) on(obj int) []*node {
 		return s.nodes()
 	}
 	var all []*node
+	if s.err != nil { // the object too may be one that is not there
+		return all
+	}
 	for _, id := range s.w.objects[obj].scope {
 		all = append(all, s.w.nodes[id])
 	}

@@ -85,18 +85,7 @@ func (m *Manager) drained() error {
 	if n := v.Nodes[m.self()]; n != nil && n.Monitor.State != "idle" && n.Monitor.State != "drained" {
 		return problem(http.StatusConflict, "node %s is %s: %s", m.self(), n.Monitor.State, hint)
 	}
-	var up []string
-	for p, o := range v.Objects {
-		i, here := o.Instances[m.self()]
-		if !here || p.Kind != object.KindSvc && p.Kind != object.KindVol {
-			continue
-		}
-		if state := busy(i); state != "" {
-			up = append(up, p.String()+" is "+state)
-		}
-	}
-	slices.Sort(up)
-	if up = append(up, m.o.Running()...); len(up) > 0 {
+	if up := append(atWork(v, m.self()), m.o.Running()...); len(up) > 0 {
 		more := ""
 		if len(up) > 5 {
 			up, more = up[:5], ", and others"
@@ -104,6 +93,22 @@ func (m *Manager) drained() error {
 		return problem(http.StatusConflict, "node %s is not drained: %s%s: %s", m.self(), strings.Join(up, ", "), more, hint)
 	}
 	return nil
+}
+
+// atWork says what the instances of a node do that a drained one has none of, sorted.
+func atWork(v *cluster.View, node string) []string {
+	var up []string
+	for p, o := range v.Objects {
+		i, there := o.Instances[node]
+		if !there || p.Kind != object.KindSvc && p.Kind != object.KindVol {
+			continue
+		}
+		if state := busy(i); state != "" {
+			up = append(up, p.String()+" is "+state)
+		}
+	}
+	slices.Sort(up)
+	return up
 }
 
 // busy says what an instance does that a drained node has none of; "" when it is down.

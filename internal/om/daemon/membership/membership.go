@@ -345,14 +345,8 @@ func undrained(v *cluster.View, node string) error {
 	if v.Nodes[node].Status.FrozenAt.IsZero() {
 		return problem(http.StatusConflict, "node %s is not frozen: %s", node, hint)
 	}
-	for p, o := range v.Objects {
-		i, there := o.Instances[node]
-		if !there || p.Kind != object.KindSvc && p.Kind != object.KindVol {
-			continue
-		}
-		if state := busy(i); state != "" {
-			return problem(http.StatusConflict, "node %s is not drained: %s is %s: %s", node, p, state, hint)
-		}
+	if up := atWork(v, node); len(up) > 0 {
+		return problem(http.StatusConflict, "node %s is not drained: %s: %s", node, up[0], hint)
 	}
 	return nil
 }
